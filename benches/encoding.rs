@@ -22,8 +22,8 @@ use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
 const ROUNDS: u32 = 25;
-/// Packets per device and round. So few measurements stay in the processor caches, like those that a worker has just
-/// made.
+/// Number of packets per device and round: so few that their measurements stay in the processor caches, like
+/// measurements that a worker has just made.
 const PACKETS: usize = 100;
 /// The two sets of measurements of a case. `None`: every pulse has a return. `Some(n)`: every n-th pulse has no return;
 /// with `Some(1)`, no pulse has a return.

@@ -1,6 +1,6 @@
 //! Checks that sending threads neither allocate nor free memory while they send.
 
-#![allow(unsafe_code)] // a global allocator cannot be had without
+#![allow(unsafe_code)] // a global allocator requires it
 
 mod common;
 

@@ -149,14 +149,16 @@ impl Case {
     }
 }
 
-/// Returns the device's next request for a sweep. Skips requests before it, such as those for samples of the lidar's IMU.
+/// Returns the device's next request for a sweep. Skips requests before it, such as those for samples of the lidar's
+/// IMU.
 fn next_sweep(device: &mut dyn Device) -> MeasurementRequest {
     let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
     let sweep = requests.find(|request| matches!(request.subject, Subject::Sweep(_)));
     sweep.expect("the device streams on its own")
 }
 
-/// Measures the product of each of `sensors` for `seconds`, on one thread, with both detectors in turn. Prints the results.
+/// Measures the product of each of `sensors` for `seconds`, on one thread, with both detectors in turn. Prints the
+/// results.
 pub fn measure(caster: &dyn RayCaster, ground: &Terrain, sensors: &[&str], seconds: f64) {
     println!(
         "\n  whole pipeline, one thread: processor time of a pulse, ns\n  {:12} {:26} {:>7} {:>9} \

@@ -32,7 +32,7 @@ pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
 /// Overlapping Allan deviation of rate samples at intervals of `dt_s`, for each averaging time in `averages` (in
 /// samples). Averaging times longer than half of the recording are omitted.
 pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
-    // Without the mean, the sums lose fewer digits.
+    // The mean is subtracted, because small sums lose fewer digits.
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
     let mut integral = Vec::with_capacity(samples.len() + 1);
     let mut sum = 0.0;
@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// Allan variances at the averaging time `tau_s` of the three terms of a [`TriadErrors`], each for a coefficient of 1: white
-/// noise, bias instability with the correlation time `correlation_s`, random walk.
+/// Allan variances at the averaging time `tau_s` of the three terms of a [`TriadErrors`], each for a coefficient of 1:
+/// white noise, bias instability with the correlation time `correlation_s`, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -89,7 +89,7 @@ pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
 pub struct Coefficients {
     /// White noise, u/√Hz.
     pub noise_density: f64,
-    /// Bias instability, the flat part, u.
+    /// Bias instability: the flat part of the curve, u.
     pub bias_instability: f64,
     /// Random walk of the bias, u/√s.
     pub random_walk: f64,
@@ -189,8 +189,8 @@ pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// Fits the squares of the coefficients; also returns the variances of these squares. For a term that is not `used`, the
-/// square is 0, and the variance is that of a fit of this term alone.
+/// Fits the squares of the coefficients; also returns the variances of these squares. For a term that is not `used`,
+/// the square is 0, and the variance is that of a fit of this term alone.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so each column is scaled by its largest value.
     let rows: Vec<[f64; 3]> = points

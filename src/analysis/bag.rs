@@ -195,8 +195,8 @@ impl<'a> Bag<'a> {
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
-    /// Topic with this number, as in [`Message::topic`]; `None` if the bag has no such topic or if, in an MCAP file, the
-    /// topic's channel has not been read yet.
+    /// Topic with this number, as in [`Message::topic`]; `None` if the bag has no such topic or if, in an MCAP file,
+    /// the topic's channel has not been read yet.
     pub fn topic(&self, number: u64) -> Option<&Topic> {
         self.topics.get(&number)
     }

@@ -164,7 +164,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// Next frame; `None` at the end. Reading must stop at the first error.
+    /// Next frame; `None` at the end. After an error, the caller must not read further.
     pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
         loop {
             self.frame.clear();

@@ -38,7 +38,7 @@ const TABLES: &str = "
     INSERT INTO schema VALUES (3, 'menura');
 ";
 
-/// Why a capture was not converted.
+/// Reason why a capture was not converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// The capture cannot be read.
@@ -237,7 +237,7 @@ enum Sink {
     Sqlite { connection: Connection, topics: HashMap<String, i64> },
 }
 
-/// Why a bag cannot be written.
+/// Reason why a bag cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum SinkError {
     #[error("{0}")]

@@ -198,7 +198,8 @@ fn forward_centideg(from: u16, to: u16) -> u32 {
     (i32::from(to) - i32::from(from)).rem_euclid(FULL_TURN_CENTIDEG) as u32
 }
 
-/// Forward differences of successive azimuths of one packet, 0.01 degrees. Equal azimuths and backward steps are skipped.
+/// Forward differences of successive azimuths of one packet, 0.01 degrees. Equal azimuths and backward steps are
+/// skipped.
 pub fn steps_within(azimuths_centideg: &[u16]) -> impl Iterator<Item = u32> {
     let steps = azimuths_centideg.windows(2).map(|pair| forward_centideg(pair[0], pair[1]));
     steps.filter(|step| (1..=HALF_TURN_CENTIDEG).contains(step))

@@ -21,7 +21,7 @@ pub mod twin;
 
 use std::io;
 
-/// Why a report was not finished.
+/// Reason why a report was not finished.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The recording cannot be read.

@@ -38,8 +38,8 @@ impl Spread {
         sorted.get((share * last).round() as usize).copied().unwrap_or(f64::NAN)
     }
 
-    /// Fraction of all values, 0 to 1, in each of `bins` equal bins from `low` to `high`. Values outside this range count
-    /// in the first or the last bin.
+    /// Fraction of all values, 0 to 1, in each of `bins` equal bins from `low` to `high`. Values outside this range
+    /// count in the first or the last bin.
     pub fn histogram(&self, low: f64, high: f64, bins: usize) -> Vec<f64> {
         let mut counts = vec![0.0; bins];
         for value in &self.values {

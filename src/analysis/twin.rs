@@ -12,15 +12,14 @@ use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Longest time between packets that counts as spacing, microseconds; longer ones are pauses.
 const LONGEST_SPACING_US: f64 = 10_000.0;
-/// Longest azimuth step, 0.01 degrees; a longer one crosses directions outside the field of view.
+/// Azimuth steps are counted only below this limit, 0.01 degrees: a longer step crosses directions outside the field of
+/// view.
 const FIELD_EDGE_CENTIDEG: u32 = 1000;
 
 /// Headers of a stream's datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Headers {
-    /// Source address.
     source: SocketAddr,
-    /// Destination address.
     destination: SocketAddr,
     /// IP time to live.
     ttl: u8,
@@ -35,7 +34,6 @@ struct Headers {
 }
 
 impl Headers {
-    /// Headers of a datagram.
     fn of(datagram: &Datagram<'_>) -> Self {
         Self {
             source: datagram.source,
@@ -288,8 +286,8 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     text
 }
 
-/// Lines that compare the values of two streams; empty if one of the streams has no values. `before` precedes each name;
-/// `name_width` and `width` are the widths of the columns, characters.
+/// Lines that compare the values of two streams; empty if one of the streams has no values. `before` precedes each
+/// name; `name_width` and `width` are the widths of the columns, characters.
 fn beside(
     real: Vec<(&str, String)>,
     ours: Vec<(&str, String)>,
@@ -306,8 +304,8 @@ fn beside(
     text
 }
 
-/// Names and values of header fields and further properties of a stream's datagrams of one kind; empty if the stream has
-/// no such datagrams.
+/// Names and values of header fields and further properties of a stream's datagrams of one kind; empty if the stream
+/// has no such datagrams.
 fn rows(figures: &Figures, kind: &str) -> Vec<(&'static str, String)> {
     let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
     let other = figures.others.get(kind);
@@ -400,14 +398,14 @@ mod tests {
         }
     }
 
-    /// The period of the first timer is 10 ms, that of the second timer is sixteen data packets.
+    /// The period of the first timer is 10 ms, the period of the second timer is sixteen data packets.
     #[test]
     fn an_hdl32es_position_packets_follow_two_timers() {
         let figures = emulated("velodyne-hdl32e-2.2", "", Duration::from_secs(1));
         let spacing_us = &figures.others["position"].device_spacing_us;
         let longest_us = spacing_us.quantile(1.0);
-        // The spacing is at most the shorter period, 8847.4 us, plus a delay; the longest spacing of a real unit is about
-        // 8.81 ms.
+        // The spacing is at most the shorter period, 8847.4 us, plus a delay; the longest spacing of a real unit is
+        // about 8.81 ms.
         assert!((8500.0..8847.4 + 301.0).contains(&longest_us), "{longest_us}");
         assert!((205..=214).contains(&figures.others["position"].packets));
     }

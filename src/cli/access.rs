@@ -1,9 +1,9 @@
 //! Access of observers to a run: by the live view and by Foxglove.
 //!
 //! By default the server listens on this machine only, and every local client has access. At any other address than
-//! loopback, all requests except those for the page need a token. Requests from pages of other sites are refused: a browser
-//! sends the site of the requesting page (`Origin`) and the host name of the request (`Host`), so a foreign name that points
-//! here gives no access. Foxglove's pages may observe a run, see [`Access::check_socket`].
+//! loopback, all requests except those for the page need a token. Requests from pages of other sites are refused: a
+//! browser sends the site of the requesting page (`Origin`) and the host name of the request (`Host`), so a foreign
+//! name that points here gives no access. Foxglove's pages may observe a run, see [`Access::check_socket`].
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,7 +20,7 @@ pub struct Access {
     token: Option<String>,
 }
 
-/// Why access is refused: HTTP status and message.
+/// Refusal of a request: HTTP status and message.
 pub type Refused = (u16, &'static str);
 
 impl Access {
@@ -43,10 +43,10 @@ impl Access {
         self.token.as_deref()
     }
 
-    /// Checks whether a Foxglove client has access, from the headers and the query of its request. Accepts pages from files,
-    /// `localhost`, IP addresses and subdomains of `foxglove.dev`, because clients cannot change a run by Foxglove's
-    /// protocol. If there is a token, the query must contain it; otherwise the `Host` header must be an IP address or
-    /// `localhost`.
+    /// Checks whether a Foxglove client has access, from the headers and the query of its request. Accepts pages from
+    /// files, `localhost`, IP addresses and subdomains of `foxglove.dev`, because clients cannot change a run by
+    /// Foxglove's protocol. If there is a token, the query must contain it; otherwise the `Host` header must be an IP
+    /// address or `localhost`.
     ///
     /// # Errors
     /// The client has no access; the error gives the reason.

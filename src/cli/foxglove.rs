@@ -73,7 +73,8 @@ impl<'a> Foxglove<'a> {
         Self { port, run, hub: Hub::new(&info) }
     }
 
-    /// Returns the part of the server that passes decoded device data to subscribed clients; images come from `pictures`.
+    /// Returns the part of the server that passes decoded device data to subscribed clients; images come from
+    /// `pictures`.
     pub fn subscribers<'b>(&'b self, pictures: &'b LivePictures<'b>) -> Subscribers<'b> {
         Subscribers::new(self.run, pictures, Topics::new(&self.hub, self.run.epoch()))
     }

@@ -105,8 +105,8 @@ impl Cmd {
         Ok(draft.text())
     }
 
-    /// The scene as written in the rig file: the name of a built-in scene, or a path. The path becomes absolute if the rig
-    /// is in another folder, because paths in a rig are relative to the rig's folder.
+    /// The scene as written in the rig file: the name of a built-in scene, or a path. The path becomes absolute if the
+    /// rig is in another folder, because paths in a rig are relative to the rig's folder.
     fn scene_as_written(&self, scene: &str) -> Result<String, CliError> {
         if builtin(scene).is_some() {
             return Ok(scene.to_owned());

@@ -59,7 +59,7 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        // In another rank, `join` returns after all work is done.
+        // In all ranks except rank 0, `join` does the work and then returns `None`.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
         let mut rig = ranks.load(&self.rig)?;
         setup::refuse_feeds(&rig, "a recording")?;

@@ -164,7 +164,7 @@ struct FeedRow<'a> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        // In another rank, `join` returns after all work is done.
+        // In all ranks except rank 0, `join` does the work and then returns `None`.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
         let mut rig = ranks.load(&self.rig)?;
         self.spare_feed_logs(&rig)?;

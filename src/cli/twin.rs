@@ -25,7 +25,8 @@ use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 
-/// Longest duration of the emulated stream. The whole capture is compared with this stream, even if the capture is longer.
+/// Longest duration of the emulated stream. The whole capture is compared with this stream, even if the capture is
+/// longer.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Arguments of `menura twin`.

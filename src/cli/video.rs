@@ -53,7 +53,8 @@ impl VideoOutputs {
     /// Opens the video devices, and makes their cameras stream from power-on without a host.
     ///
     /// # Errors
-    /// A camera or a video device does not exist or is named twice, or no camera is named in a rig with several cameras.
+    /// A camera or a video device does not exist or is named twice, or no camera is named in a rig with several
+    /// cameras.
     pub fn open(targets: &[VideoTarget], rig: &mut Rig) -> Result<Self, CliError> {
         let wrong = |text: String| CliError::Input(format!("error: --v4l2: {text}"));
         let mut all: Vec<Sink> = Vec::new();

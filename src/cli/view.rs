@@ -432,7 +432,8 @@ impl<'a> View<'a> {
         json_response(200, &json!(status))
     }
 
-    /// Whether a fault interrupts the link of `device` at `now`: a fault of the rig, or one that was started during the run.
+    /// Whether a fault interrupts the link of `device` at `now`: a fault of the rig, or one that was started during the
+    /// run.
     fn is_down(&self, device: DeviceId, now: SimTime) -> bool {
         let mut faults = self.run.rig().faults.iter();
         let cuts = |fault: &FaultConfig| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown));

@@ -63,8 +63,8 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     lines
 }
 
-/// Line about the surfaces of `scene` that are not purely diffuse; `None` if there are none. The line begins with `what`,
-/// the name of the scene or object.
+/// Line about the surfaces of `scene` that are not purely diffuse; `None` if there are none. The line begins with
+/// `what`, the name of the scene or object.
 fn surfaces(what: &str, scene: &Scene) -> Option<String> {
     let finished = scene.finished_materials();
     let told = finished.iter().take(MAX_SURFACES);

@@ -9,10 +9,10 @@
 //! 0x01,Ping,acts,75 65 01 02 01 01,
 //! ```
 //!
-//! `code` is the command in the notation of its protocol. `request` is a valid example (hexadecimal bytes or
-//! text, depending on the family; empty if hosts never send it). `note` is the rest of the line: the effect,
-//! the source of a refusal, or the limit. Unit tests of the family send each request, also shortened, lengthened and
-//! doubled, and compare the answer with `conduct`.
+//! `code` is the command in the notation of its protocol. `request` is a valid example: hexadecimal bytes or text,
+//! depending on the family; empty if hosts never send it. `note` is the rest of the line: the effect of the command,
+//! the source that documents a refusal, or a limit of the emulation. Unit tests of the family send each request in four
+//! forms (valid, shortened, lengthened and doubled) and compare the answers with `conduct`.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub enum Conduct {
     Constant,
     /// The unit refuses or ignores the command as the real product does.
     Refused,
-    /// A limit: Menura does not implement the command.
+    /// A limit of the emulation: Menura does not implement the command.
     NotMade,
 }
 
@@ -44,7 +44,7 @@ pub struct CommandRow {
     pub conduct: Conduct,
     /// A valid request; empty if hosts never send it.
     pub request: &'static str,
-    /// Effect of the command, source of a refusal, or limit.
+    /// Effect of the command, source that documents a refusal, or limit of the emulation.
     pub note: &'static str,
 }
 
@@ -112,8 +112,9 @@ pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     [payload.to_vec(), short, [payload, &[0]].concat(), [payload, payload].concat()]
 }
 
-/// Sends the requests of all constant rows, then of all other rows, then of the constant rows again; the answers of
-/// constant rows must not change. `ask` sends a row's request to the unit; rows whose code is in `apart` are skipped.
+/// Sends the requests of all constant rows, then of all other rows, then of the constant rows again. The answers of
+/// constant rows must not change. `ask` sends a row's request to the unit. Other rows are skipped if their code is in
+/// `apart`.
 #[cfg(test)]
 pub(crate) fn constants_hold<A: PartialEq + std::fmt::Debug>(
     rows: &[CommandRow],

@@ -31,8 +31,8 @@ pub struct Hints<'a> {
 }
 
 impl Hints<'_> {
-    /// Pairs the name of the profile that the user named with `profile`, its part for the device family. Returns `None`
-    /// if the user named no profile, or if `profile` is `None`.
+    /// The profile that the user named, with `profile` as its part for one device family. Returns `None` if the user
+    /// named no profile, or if `profile` is `None`.
     pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
         Some(Named::new(&self.profile?.name, profile?))
     }
@@ -67,15 +67,15 @@ pub trait StreamDecoder {
     /// of `input` is consumed.
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame>;
 
-    /// Ends the stream and drops an incomplete frame. Afterwards [`StreamDecoder::next_frame`] with an empty input can
-    /// return complete frames from among the bytes of the dropped one.
+    /// Ends the stream and drops an incomplete frame. The bytes of the dropped frame can contain complete frames;
+    /// [`StreamDecoder::next_frame`] with an empty input then returns them.
     fn end(&mut self);
 
     /// Number of bytes outside frames so far, including an incomplete frame.
     fn skipped_bytes(&self) -> u64;
 
-    /// Returns to the start of the stream. Facts about the sender are kept, and used for decoding if the stream was
-    /// read to its end.
+    /// Returns to the start of the stream. The decoder keeps the facts about the sender. It uses them for decoding if
+    /// the stream was read to its end.
     fn rewind(&mut self);
 
     /// Whether frames can be decoded correctly only after the whole stream has been read once.
@@ -83,8 +83,8 @@ pub trait StreamDecoder {
         false
     }
 
-    /// Probability, 0 to 1, that a stream with the first bytes `head` belongs to this decoder's family: the fraction of
-    /// these bytes in frames that no other family sends, but at least [`StreamDecoder::least_likelihood`].
+    /// Probability, 0 to 1, that a stream with the first bytes `head` belongs to this decoder's family. It is the
+    /// fraction of these bytes in frames that no other family sends, but at least [`StreamDecoder::least_likelihood`].
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
@@ -93,8 +93,8 @@ pub trait StreamDecoder {
         (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
     }
 
-    /// Least value of [`StreamDecoder::likelihood`], for a stream without a characteristic frame; above 0 if the
-    /// decoder accepts any bytes.
+    /// Smallest result of [`StreamDecoder::likelihood`], for a stream without a characteristic frame. It is above 0 for
+    /// a decoder that accepts any bytes.
     fn least_likelihood(&self) -> f64 {
         0.0
     }
@@ -158,11 +158,11 @@ pub struct Frame {
     pub offset: u64,
     /// Length in bytes, including header and checksum.
     pub length: u64,
-    /// Name for statistics; `None` for an invalid frame that is only shown.
+    /// Name for statistics; `None` for an invalid frame, which is shown but not counted by name.
     pub kind: Option<String>,
     /// Whether only this family sends such a frame.
     pub is_telling: bool,
-    /// Content of the frame.
+    /// Content of the frame, for reports and for the analysis of its measurements.
     pub content: Box<dyn Content>,
 }
 
@@ -251,7 +251,7 @@ pub struct ScanTotals {
     pub without_echo: u64,
     /// Times of the first and the last scan, seconds since the start of the recording, if known.
     pub times_s: Option<(f64, f64)>,
-    /// The shortest and the longest range, metres.
+    /// The shortest and the longest range, metres; `None` if no range has an echo.
     pub span_m: Option<(f64, f64)>,
 }
 

@@ -1,7 +1,7 @@
 //! Interface of a product to the rest of Menura.
 //!
-//! A device requests measurements ([`Device::poll_request`]), gets the answers in the same order
-//! ([`Device::handle_measurement`]), receives bytes from the host ([`Device::handle_input`]) and the time
+//! A device requests measurements ([`Device::poll_request`]) and gets the answers in the same order
+//! ([`Device::handle_measurement`]). It receives bytes from the host ([`Device::handle_input`]) and the time
 //! ([`Device::advance`]), and returns output ([`Device::poll_transmit`]).
 
 use std::net::Ipv4Addr;
@@ -35,7 +35,7 @@ pub struct Transmit {
     pub due: SimTime,
     /// Number of points with a return in the packet.
     pub points: u32,
-    /// The output.
+    /// Bytes, signal or command that the device emits at `due`.
     pub output: Output,
     /// Effects of faults inside the device.
     pub fault_effects: Vec<FaultEffect>,
@@ -46,8 +46,8 @@ pub struct Transmit {
 /// Ground truth of a packet, carried with the packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketTruth {
-    /// Number of the packet among the packets of its port, from 0. It is assigned when the packet leaves the
-    /// device; duplicates have the same number.
+    /// Number of the packet among the packets of its port, from 0, assigned when the packet leaves the device.
+    /// Duplicates have the same number.
     pub number: u64,
     /// Ground truth of the sweeps with returns in the packet; empty if ground truth is not recorded.
     pub sweeps: Vec<Arc<SweepTruth>>,
@@ -85,7 +85,7 @@ pub enum Output {
     Datagram {
         /// Index of the port.
         port: PortIndex,
-        /// Payload.
+        /// UDP payload.
         bytes: Vec<u8>,
     },
     /// Bytes on the serial line, back to back at the baud rate.
@@ -148,8 +148,8 @@ impl Output {
         }
     }
 
-    /// Sort key for outputs with equal due times: 0 for all output except datagrams, then datagrams in the order of
-    /// their ports. The order thus does not depend on the order of the measurements.
+    /// Sort key for outputs with equal due times: 1 plus the port's index for datagrams, 0 for other output. The order
+    /// thus does not depend on the order of the measurements.
     pub fn rank(&self) -> u8 {
         self.port().map_or(0, |port| port.0.saturating_add(1))
     }
@@ -244,8 +244,8 @@ pub trait Device: Send {
         }
     }
 
-    /// Handles the departure of the event message `key`, which [`Device::poll_ptp`] returned, at `stamped`, at or
-    /// before `now`.
+    /// Handles the departure of a PTP event message that [`Device::poll_ptp`] returned with the key `key`. The message
+    /// left at `stamped`, which is at or before `now`.
     fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
         self.advance(now);
         if let Some(slave) = self.ptp_slave() {
@@ -288,13 +288,13 @@ pub trait Device: Send {
     /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the faults inside the device from `at` on; before `at`, the old and the new faults have the same
-    /// effect. The caller ensures that the device's time is before `at` and that no requested measurement reaches `at`.
-    /// A fault that is already active can get its end by such a call.
+    /// Replaces the faults inside the device from `at` on. The caller ensures that the old and the new faults have the
+    /// same effect before `at`, that the device's time is before `at`, and that no requested measurement reaches `at`.
+    /// The new faults can set the end of a fault that is already active.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
-    /// Lead time, nanoseconds: the device needs the call of [`Device::change_faults`] this long before the start
-    /// (`begins`) or end of a fault of this kind, because it decides about its output in advance.
+    /// Lead time, nanoseconds. The device decides about its output in advance, so it needs the call of
+    /// [`Device::change_faults`] this long before a fault of this kind starts (`begins`) or ends.
     fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
         0
     }
@@ -315,7 +315,7 @@ pub trait Device: Send {
 
 /// A device and its sensor model.
 pub struct Built {
-    /// The product.
+    /// The device at the start of the run.
     pub device: Box<dyn Device>,
     /// Sensor model of the device; it can measure on any thread.
     pub sensor: Arc<dyn Sensor>,

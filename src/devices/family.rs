@@ -24,7 +24,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
 use crate::wire::ptp::Transport;
 
-/// A product family.
+/// A product family: products that share a profile format, device code and decoders.
 pub trait Family: Sync + 'static {
     /// Data of a firmware profile.
     type Profile: Debug + Send + Sync + 'static;
@@ -97,9 +97,9 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Decoder of a unit's datagrams; `profile` is the one in the user's hints, if it belongs to this family. Without a
-    /// profile, the packets determine the model, and the decoder searches `known` for a profile of that model. `None`
-    /// if units send no datagrams.
+    /// Decoder of a unit's datagrams. `profile` is the profile in the user's hints, if it belongs to this family.
+    /// Without a profile, the packets determine the model, and the decoder searches `known` for a profile of that
+    /// model. `None` if units send no datagrams.
     ///
     /// # Errors
     /// Errors in files that the hints name.

@@ -1,5 +1,5 @@
-//! Emulated products. They receive measurements and commands, and return bytes. They do no I/O, and time is an
-//! argument.
+//! Emulated products. They receive measurements and commands, and return bytes. They do no I/O. Their functions take
+//! the time as an argument.
 //!
 //! [`device`] is the interface of a product to the rest of Menura, [`family`] the interface of a family of products,
 //! [`families`] the table of all families. The engine decides where and when measurements run.

@@ -16,7 +16,7 @@ pub struct MotorStall {
     pub stops_within_ns: Option<u64>,
 }
 
-/// One nanosecond before `at`; 0 for 0.
+/// One nanosecond before `at`; `at` itself if it is the start of the run.
 pub fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }

@@ -72,7 +72,7 @@ fn dirty_window(
     let from_deg = match angles {
         Some(AngleSense::CounterClockwiseFromRight) => 90.0 - from_deg - width_deg,
         Some(AngleSense::CounterClockwiseFromForward) => -from_deg - width_deg,
-        // The sector of an unknown device is not used.
+        // Without a known device, the table is only checked; its sector is not used.
         Some(AngleSense::ClockwiseFromForward) | None => from_deg,
     };
     let sector = Sector { from_rad: from_deg.to_radians(), width_rad: width_deg.to_radians() };

@@ -28,8 +28,8 @@ pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     cuts.iter().filter_map(next).min()
 }
 
-/// End of the power cut that is active at `at`; of several, the latest end. `None` if no cut is active at `at`, or if
-/// one has no end.
+/// End of the power cut that is active at `at`; the latest end if several are active. `None` if no cut is active at
+/// `at`, or if an active one has no end.
 pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
     let ends =
         cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));

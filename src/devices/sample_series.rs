@@ -1,4 +1,4 @@
-//! Samples that a device requests in series.
+//! Requests for series of samples at a constant period.
 
 use std::collections::VecDeque;
 
@@ -49,8 +49,8 @@ impl SampleSeries {
         })
     }
 
-    /// The next request, with an index that counts only series; `None` if the series does not begin before `horizon`. For
-    /// devices that make no other requests.
+    /// The next request of a device that requests only series; its index is the number of the series. `None` if the
+    /// series does not begin before `horizon`.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;

@@ -4,9 +4,9 @@ use crate::time::SimTime;
 use crate::wire::framer::{Framer, Framing};
 use crate::wire::port::Peer;
 
-/// Largest number of pending answers per host; further requests are ignored.
+/// Largest number of pending answers per host, an assumption; further requests are ignored.
 const MAX_WAITING: u64 = 32;
-/// Pause after which an incomplete frame is dropped, nanoseconds.
+/// Pause after which an incomplete frame is dropped, nanoseconds; an assumption.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -32,7 +32,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         }
     }
 
-    /// Processes bytes of `peer`; returns the requests that they complete.
+    /// Processes bytes of `peer`; returns the requests that they complete. Ignores bytes of a host that is not
+    /// connected.
     pub fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) -> Vec<F::Frame> {
         let Some(host) = self.0.iter_mut().find(|host| host.peer == peer) else {
             return Vec::new();

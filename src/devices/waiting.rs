@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::time::SimTime;
 
-/// Largest number of waiting requests; further ones are ignored.
+/// Largest number of waiting requests, an assumption; further requests are ignored.
 const MOST: usize = 32;
 
 /// Waiting requests of a host, oldest first.
@@ -40,7 +40,7 @@ impl<R> WaitingRequests<R> {
         self.answer
     }
 
-    /// The oldest request.
+    /// The oldest request; `None` if no request waits.
     pub fn first(&self) -> Option<&R> {
         self.requests.front()
     }

@@ -7,12 +7,11 @@ use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 use crate::world::vehicle::{Driven, STEP_NS};
 
-/// Controls the drive and the joints of a rig, which devices and hosts can move.
+/// Applies the commands of devices and hosts to the drive and the joints of a rig.
 ///
 /// A command that a device issues at T takes effect at T + `engine.render_ahead_ms`. The motion before that
 /// instant is already integrated, so sensors can be measured ahead. The delay is the same for every command.
-/// So the robot's motion depends on the commands and their times only, never on how far ahead the workers
-/// are.
+/// So the robot's motion depends only on the commands and their times, never on the progress of the workers.
 pub struct Actuators<'world> {
     world: &'world LiveWorld,
     driven: Option<Arc<Driven>>,
@@ -32,7 +31,7 @@ impl<'world> Actuators<'world> {
         Self { world, driven, ahead_ns, serial: 0 }
     }
 
-    /// Accepts a command that was issued at `at`; the host's bytes that caused it arrived at `arrived`.
+    /// Accepts a command that a device or host issued at `at`; the bytes that caused it arrived at `arrived`.
     pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.serial += 1;
         let at = SimTime(at.0.saturating_add(self.ahead_ns));
@@ -47,7 +46,7 @@ impl<'world> Actuators<'world> {
     }
 
     /// Integrates all motion that no later command can change. `slowest` is the earliest time at which a later command
-    /// can be issued. `at_least`, the time to which sensors need the motion, is set once no more commands follow.
+    /// can be issued. When no more commands follow, `at_least` is the time up to which sensors need the motion.
     /// Returns the time up to which all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
         let joints = &self.world.joints;

@@ -74,8 +74,8 @@ impl Cables {
         self.losses = losses.collect();
     }
 
-    /// Creates cables without faults. `sources` has the other end and the kind of each device's cable; the cables must not
-    /// form a cycle. `lines` has the settings of each serial port at power-on.
+    /// Creates cables without faults. `sources` has the other end and the kind of each device's cable; the cables must
+    /// not form a cycle. `lines` has the settings of each serial port at power-on.
     fn new(sources: &[Option<(DeviceId, CableKind)>], lines: &[Option<LineSettings>]) -> Self {
         let end = |(source, line): (&Option<(DeviceId, CableKind)>, &Option<LineSettings>)| End {
             source: source.map(|(device, _)| device),
@@ -103,7 +103,8 @@ impl Cables {
         self.ends[listener.0].source
     }
 
-    /// If `device` is the serial line at a port of another device ([`CableKind::Line`]): that device and the port.
+    /// If `device` is the serial line of another device ([`CableKind::Line`]), returns that other device and its port;
+    /// otherwise `None`.
     pub fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         let End { source, kind, .. } = &self.ends[device.0];
         match kind {
@@ -112,8 +113,8 @@ impl Cables {
         }
     }
 
-    /// Puts bytes or a PPS edge that `source` sends on each cable that leads from the sending port, unless a fault loses
-    /// the signal.
+    /// Puts bytes or a PPS edge that `source` sends on each cable that leads from the sending port, unless a fault
+    /// loses the signal.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
         // An input receives bytes after their last bit; a line (`CableKind::Line`) gets them when the first bit is due.

@@ -36,19 +36,20 @@ pub struct Connections {
     pub ptp: Option<PtpLink>,
     /// Sockets that [`Connections::open_at`] has opened and the sender has not taken over yet.
     pub(super) opened: Mutex<Option<Opened>>,
-    /// Whether the device has already failed to move to an address that a host requested; later failures are not warnings.
+    /// Whether the device has already failed to move to an address that a host requested. Only the first failure is
+    /// logged as a warning.
     pub(super) has_stayed: AtomicBool,
 }
 
-/// Sockets at another address: one for each port of the link, by [`PortIndex`]; for each control a socket, or `None` if the
-/// control does not move; and the link for PTP.
+/// Sockets at another address: one for each port of the link, by [`PortIndex`]; for each control a socket, or `None` if
+/// the control does not move; and the link for PTP.
 pub(super) struct Opened {
     links: Vec<UdpLink>,
     controls: Vec<Option<Bound>>,
     ptp: Option<PtpLink>,
 }
 
-/// An open link.
+/// An open link for a device's output.
 pub enum Link {
     /// Datagrams: one socket for each of the device's ports, by [`PortIndex`].
     Datagrams(Vec<UdpLink>),
@@ -58,7 +59,7 @@ pub enum Link {
     Server(TcpServer),
 }
 
-/// An open control.
+/// An open control: a further address at which hosts reach a device.
 pub enum ControlLink {
     /// A web interface.
     Web(HttpServer),
@@ -295,8 +296,8 @@ fn open_link(device: &DeviceConfig, line: LineSettings, engine: &EngineConfig) -
     }
 }
 
-/// Sets up launch times and timestamps of the network card for a device's `ports`, if `engine` requests them. `interface` is
-/// the network interface that sends; default: that of the route to the host.
+/// Sets up launch times and timestamps of the network card for a device's `ports`, if `engine` requests them.
+/// `interface` is the network interface that sends; default: that of the route to the host.
 pub fn prepare_sending(
     ports: &mut [UdpLink],
     interface: Option<&str>,

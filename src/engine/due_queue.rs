@@ -23,8 +23,8 @@ impl<T> DueQueue<T> {
         self.push_ranked(due, 0, item);
     }
 
-    /// Adds an item that is due at `due`. Among items with the same due time, those with a lower rank come first, then those
-    /// that were added earlier.
+    /// Adds an item that is due at `due`. Among items with the same due time, those with a lower rank come first, then
+    /// those that were added earlier.
     pub fn push_ranked(&mut self, due: SimTime, rank: u8, item: T) {
         self.count += 1;
         self.waiting.insert((due, rank, self.count), item);
@@ -37,7 +37,7 @@ impl<T> DueQueue<T> {
         (due <= limit).then(|| (due, first.remove()))
     }
 
-    /// Removes all items for which `keep`, called with due time and item, returns false.
+    /// Removes all items for which `keep` returns false. `keep` gets the due time and the item.
     pub fn retain(&mut self, keep: impl Fn(SimTime, &T) -> bool) {
         self.waiting.retain(|(due, ..), item| keep(*due, item));
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::links::part_file::SharedPart;
 
-/// An output file that grows during a run. It is named `NAME.part` until it is complete, and then `NAME`. It keeps the name
-/// `NAME.part` if the process ends early or writing fails.
+/// An output file that grows during a run. It is named `NAME.part` until it is complete, and then `NAME`. It keeps the
+/// name `NAME.part` if the process ends early or writing fails.
 pub struct GrowingFile {
     what: &'static str,
     path: PathBuf,
@@ -14,7 +14,7 @@ pub struct GrowingFile {
 }
 
 impl GrowingFile {
-    /// Opens the file; `what` is its name in messages.
+    /// Opens the file as `NAME.part`; `what` is its description in messages, such as `fault log`.
     ///
     /// # Errors
     /// The system's error, as a sentence.

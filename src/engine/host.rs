@@ -21,11 +21,11 @@ pub struct HostFacts {
     pub is_preempt_rt: bool,
     /// Model name of the processor.
     pub processor: String,
-    /// Cores that are online.
+    /// Number of cores that are online.
     pub cores: usize,
     /// Whether the host is a virtual machine.
     pub is_virtual: bool,
-    /// Share of the time since boot that the hypervisor gave to other guests, 0 to 1.
+    /// Share of the processors' time since boot that the hypervisor gave to other guests (stolen time), 0 to 1.
     pub stolen_share: Option<f64>,
     /// Load average over one minute: mean number of threads that run, wait for a processor, or wait uninterruptibly,
     /// mostly for I/O.
@@ -92,7 +92,7 @@ pub struct InterfaceFacts {
 /// A USB serial adapter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AdapterFacts {
-    /// Name as in `/dev`.
+    /// Name as in `/dev`, such as `ttyUSB0`.
     pub name: String,
     /// Longest time for which the adapter may hold back received bytes, milliseconds.
     pub latency_ms: Option<u32>,
@@ -108,11 +108,15 @@ impl HostFacts {
     }
 }
 
-/// Bit numbers in `CapEff`, from `linux/capability.h`.
+/// Bit of this capability in `CapEff` (`linux/capability.h`): ports below [`HostFacts::first_free_port`].
 const CAP_NET_BIND_SERVICE: u32 = 10;
+/// Bit of this capability in `CapEff` (`linux/capability.h`): network configuration.
 const CAP_NET_ADMIN: u32 = 12;
+/// Bit of this capability in `CapEff` (`linux/capability.h`): raw and packet sockets.
 const CAP_NET_RAW: u32 = 13;
+/// Bit of this capability in `CapEff` (`linux/capability.h`): locked memory without a limit.
 const CAP_IPC_LOCK: u32 = 14;
+/// Bit of this capability in `CapEff` (`linux/capability.h`): real-time scheduling.
 const CAP_SYS_NICE: u32 = 23;
 
 /// Properties of the host that the process runs on.
@@ -252,7 +256,8 @@ fn count_of(list: &str) -> usize {
     list.split(',').filter_map(range).sum()
 }
 
-/// Stolen time as a share of all processor time, from the first line of `/proc/stat`; its eighth column is the stolen time.
+/// Stolen time as a share of all processor time, from the first line of `/proc/stat`; its eighth column is the stolen
+/// time.
 fn stolen_share(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let columns: Vec<f64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();

@@ -58,7 +58,7 @@ pub enum Payload {
         stamped: SimTime,
         /// Address of the sender for unicast messages; `None` for broadcasts and multicasts.
         from: Option<Ipv4Addr>,
-        /// The message.
+        /// Bytes of the message, without network headers.
         bytes: Vec<u8>,
     },
     /// A PTP message of the device has left.
@@ -89,9 +89,9 @@ impl Renderer<'_> {
     /// Passes a host's input, which arrived at `input.at`, to the device or the robot. Returns the time at which the
     /// input takes effect, and the answer to a request.
     ///
-    /// If a replay passes the same input at the returned time, it has the same effect. An input to a device that arrived
-    /// before the first instant takes effect right after that instant; otherwise chance would decide whether measurements
-    /// at the first instant precede it.
+    /// A replay that passes the same input at the returned time gets the same effect. An input to a device that arrived
+    /// before the first instant takes effect right after that instant. Without this rule, its order relative to the
+    /// measurements at the first instant would depend on chance.
     pub fn hear(
         &mut self,
         input: &HostInput,

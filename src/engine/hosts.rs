@@ -8,8 +8,8 @@ use crate::time::SimTime;
 
 /// Hosts that communicate with the devices of a run in simulated time.
 ///
-/// All devices advance to [`Hosts::next`]. Then the hosts receive the output of each device up to that instant, in
-/// order. Then the hosts send; their commands may depend on that output.
+/// All devices advance to the time of [`Hosts::next`]. Then the hosts receive each device's output up to that time, in
+/// order of due time. Then the hosts send; their commands may depend on the received output.
 pub trait Hosts {
     /// Time at which the hosts send next; `None`: never again.
     fn next(&self) -> Option<SimTime>;

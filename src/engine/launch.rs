@@ -1,8 +1,8 @@
 //! Launch times: the packet scheduler of a network interface holds a datagram until its launch time. Delays of the
 //! sending thread in the millisecond before the launch time then have no effect.
 //!
-//! Two packet schedulers support launch times: `etf`, with the help of a suitable network card, and `fq`. All
-//! others silently ignore launch times, so the packet scheduler is checked first.
+//! Two packet schedulers support launch times: `fq`, and `etf` with a suitable network card. Other packet
+//! schedulers silently ignore launch times, so the packet scheduler is checked first.
 
 use std::io;
 use std::process::Command;

@@ -6,11 +6,11 @@
 //! | to | use |
 //! |---|---|
 //! | run a rig in real time | [`engine::RunSession`], [`engine::RunOptions`], [`engine::RunOutcome`] |
-//! | watch a run from inside | [`engine::LiveRun`], [`engine::RealTimeRun`] |
+//! | observe a run while it runs | [`engine::LiveRun`], [`engine::RealTimeRun`] |
 //! | record a rig to files | [`engine::record::record`] |
-//! | measure by hand | [`engine::LiveWorld`], [`engine::build_devices`] |
+//! | make single measurements | [`engine::LiveWorld`], [`engine::build_devices`] |
 //! | start and end faults | [`engine::run_control::RunControl`] |
-//! | read and judge certificates | [`engine::certificate::Certificate`] |
+//! | read and check certificates | [`engine::certificate::Certificate`] |
 //! | read captures, bags and serial recordings | [`analysis::capture`] |
 //!
 //! Modules that no other crate uses are `pub(crate)`. The other public ones serve `menura` and its tests, and may change.

@@ -21,7 +21,7 @@ use crate::time::SimTime;
 
 /// Largest number of faults that are added during a run.
 pub const MOST_FAULTS: usize = 1000;
-/// Longest request, bytes.
+/// Largest size of a request, bytes; larger requests are refused.
 pub const MAX_REQUEST: usize = 4096;
 /// Largest number of requests that wait for the scheduler; further ones are refused.
 const ORDER_QUEUE: usize = 16;
@@ -48,7 +48,7 @@ impl FaultRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// A message for people about the error in the request.
+    /// A message for the user about the error in the request.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() > MAX_REQUEST {
             return Err(format!("a request has at most {MAX_REQUEST} bytes"));
@@ -81,9 +81,9 @@ pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
 pub struct LiveFault {
     /// Name of the fault, unique in the run.
     pub name: String,
-    /// The device's name.
+    /// Name of the device, from the rig.
     pub device: String,
-    /// Kind of the fault.
+    /// Kind of the fault, as in the key `kind` of a `[[fault]]`.
     pub kind: String,
     /// Time at which the fault takes effect, nanoseconds since the first instant.
     pub begins_ns: u64,
@@ -169,7 +169,7 @@ impl FaultControl {
         for key in ["name", "duration_s"] {
             keys.shift_remove(key);
         }
-        // Faults of a device act in the order of this number.
+        // The number in the log shows the order of the requests, in which faults of one device act.
         keys.insert(TOLD.to_owned(), told.into());
         let keys = Value::Object(keys).to_string();
         let config = Box::new(config);

@@ -16,7 +16,7 @@ impl LogFailures {
         self.0.lock().expect("no holder panics").push(text);
     }
 
-    /// All failures so far.
+    /// Messages about all failures so far, one sentence each.
     pub fn all(&self) -> Vec<String> {
         self.0.lock().expect("no holder panics").clone()
     }

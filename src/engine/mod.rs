@@ -7,7 +7,7 @@
 //! Workers render ahead and may finish in any order. Each device gets its measurements in the order of its requests, so
 //! the bytes never depend on the number of workers. A free worker chooses the device to serve ([`work_queue`]). [`run`]
 //! passes packets to the sender, which sends them at their due times; a rig can add a standby sender. [`record`] writes
-//! the same packets to files, with a clock that the work itself advances.
+//! the same packets to files, without a real-time clock: its time advances with the rendering.
 
 mod actuators;
 pub mod bench;
@@ -80,15 +80,15 @@ pub enum SetupError {
     /// A GPU was requested, but none is used; the [`GpuProblem`] is the reason.
     #[error(transparent)]
     Gpu(#[from] GpuProblem),
-    /// The trajectory cannot be driven.
+    /// The robot cannot follow its trajectory.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
     /// An object of the world cannot be created.
     #[error("object `{}`: {error}", object.name)]
     Object {
-        /// The object.
+        /// Configuration of the object in the rig.
         object: Box<ObjectConfig>,
-        /// The error.
+        /// Reason why the object cannot be created.
         error: ObjectError,
     },
     /// The port of a feed cannot be opened.
@@ -104,7 +104,7 @@ pub enum SetupError {
     /// The port at which the robot's response is awaited cannot be opened.
     #[error("cannot listen for the response `{response}`: {error}")]
     Response {
-        /// The response's name.
+        /// Name of the response in the rig.
         response: String,
         /// The system's error.
         error: io::Error,
@@ -130,7 +130,7 @@ pub enum SetupError {
     },
 }
 
-/// Default number of workers: the number of processors that this process can use; 1 if unknown.
+/// Default number of worker threads: the number of processors that this process can use; 1 if unknown.
 pub fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

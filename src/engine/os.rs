@@ -21,13 +21,15 @@ use crate::config::rig::{EngineConfig, SchedulerChoice};
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
 const SENDER_PRIORITY: u8 = 40;
-/// Longest time by which the kernel may extend a sleep of the sending thread, nanoseconds. The kernel's default is 50 000.
+/// Longest time by which the kernel may extend a sleep of the sending thread, nanoseconds. The kernel's default is 50
+/// 000.
 const TIMER_SLACK_NS: u64 = 1;
-/// Processor time that SCHED_DEADLINE reserves for the thread in every period.
+/// Processor time that SCHED_DEADLINE reserves for the thread in every [`DEADLINE_PERIOD`].
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
+/// Period of SCHED_DEADLINE.
 const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
-/// Longest permitted wake-up latency of a core, microseconds. With 0 an idle core does not even halt: in a virtual
-/// machine a halt gives the core to other guests, which may return it late.
+/// Longest permitted wake-up latency of a core, microseconds. With 0, an idle core polls instead of halting. In a
+/// virtual machine, a halt gives the core to other guests, which may return it late.
 const WAKE_LATENCY_US: i32 = 0;
 /// Bytes of the sending thread's stack that are touched in advance.
 const STACK_BYTES: usize = 64 << 10;
@@ -42,7 +44,7 @@ pub const ONLOOKER_NICE: i32 = 19;
 /// A right that was requested, and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Name of the right.
+    /// Description of the requested right, for messages.
     pub wish: String,
     /// Reason for the refusal; `None` if granted.
     pub refused: Option<String>,
@@ -105,8 +107,8 @@ fn deadline(core: Option<usize>) -> Grant {
         flags: thread_priority::DeadlineFlags::default(),
     };
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Deadline);
-    // 0 is the calling thread in the kernel. A `pthread_t` does not work here: it is a number in one C library and a
-    // pointer in another.
+    // The kernel takes 0 as the calling thread. A `pthread_t` is no alternative: its type is an integer in one C
+    // library and a pointer in another.
     let this_thread = 0 as ThreadId;
     let answer = set_thread_priority_and_policy(this_thread, priority, policy);
     let answer = answer.map_err(|error| match core {
@@ -133,8 +135,8 @@ fn pin_to(core: usize) -> Result<(), String> {
 }
 
 /// Lowers the priority of the calling thread and of threads that it starts: `nice` is added to the niceness. The
-/// threads also leave the cores of both senders free if another core exists. Threads for observers and logs use this. A
-/// refusal has no effect: the thread is then scheduled like others.
+/// threads also leave the cores of both senders free if another core exists. Threads for observers and logs use this.
+/// If the system refuses, the threads are scheduled like others.
 pub fn step_back(engine: &EngineConfig, nice: i32) {
     // On Linux this changes only the calling thread.
     let _ = rustix::process::nice(nice);
@@ -215,8 +217,8 @@ pub struct StayAwake {
 }
 
 impl StayAwake {
-    /// Requests that cores stay awake. The first value keeps the request in force; it is `None` if the system refuses. The
-    /// second value is the system's answer. Both values are `None` if the system lacks this feature.
+    /// Requests that cores stay awake. The first value keeps the request in force; it is `None` if the system refuses.
+    /// The second value is the system's answer. Both values are `None` if the system lacks this feature.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
         let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");

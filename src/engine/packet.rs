@@ -1,6 +1,6 @@
 //! Output of a device until it leaves by the device's link.
 //!
-//! | type | what it adds |
+//! | type | added information |
 //! |---|---|
 //! | [`Transmit`] | the output of a device and its due time |
 //! | [`Packet`] | the device, and the events that this output is the first to show |
@@ -15,7 +15,7 @@ use crate::world::body_state::ShownPose;
 /// Output of a device, with the events that this output is the first to show.
 #[derive(Debug)]
 pub struct Packet {
-    /// The device.
+    /// Device that produced the output.
     pub device: DeviceId,
     /// The output with its due time.
     pub transmit: Transmit,
@@ -23,7 +23,7 @@ pub struct Packet {
     pub first_shown: FirstShown,
 }
 
-/// Events that the bytes show; latency measurements wait for the first packet that shows them.
+/// Events whose effect the bytes of a packet are the first to contain. Latency measurements end with this packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstShown {
     /// The latest pose of the robot's feed, or the latest command to its drive.

@@ -1,6 +1,7 @@
 //! The recorder: the bytes of a run, written as fast as the workers render.
 //!
-//! The work itself advances the clock, and each packet is stamped with its due time.
+//! There is no real-time clock: the simulated time advances with the rendering, and each packet is stamped with its due
+//! time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -72,8 +73,8 @@ impl RecordError {
     }
 }
 
-/// Largest step of a device's time between two polls for its requests. Every device requests a measurement at least this
-/// long in advance.
+/// Largest step of a device's time between two polls for its requests. Every device requests a measurement at least
+/// this long in advance.
 const STEP: Duration = Duration::from_millis(5);
 /// Largest lead of a device over the slowest one, which limits the measurements that wait in memory. It is long enough
 /// for slow devices to keep many workers busy.
@@ -116,12 +117,12 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     names
 }
 
-/// UTC of the first instant if a rig has no `start_utc`: 2026-06-01T12:00:00Z. A constant, so that the bytes are the
-/// same on any day.
+/// UTC of the first instant if a rig has no `start_utc`: 2026-06-01T12:00:00Z. It is fixed, so that recordings on
+/// different days have the same bytes.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
-/// Like [`record`], with rays cast by `casters`. Without `start`, the replay of a command log starts at the time at which
-/// the logged run started.
+/// Like [`record`], with rays cast by `casters`. Without `start`, the replay of a command log starts at the time at
+/// which the logged run started.
 pub fn record_by(
     casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,
@@ -255,8 +256,8 @@ pub struct Stretch<'a> {
     pub world: &'a LiveWorld,
     /// Duration from the first instant.
     pub duration: Duration,
-    /// UTC of the first instant; `None`: in [`render`] and [`render_devices`], the host's clock; in [`record_by`], the start
-    /// of the command log, otherwise a fixed time.
+    /// UTC of the first instant; `None`: in [`render`] and [`render_devices`], the host's clock; in [`record_by`], the
+    /// start of the command log, otherwise a fixed time.
     pub start: Option<jiff::Timestamp>,
     /// Stops the rendering early when set.
     pub stop: &'a AtomicBool,
@@ -576,8 +577,8 @@ impl Recorder {
     }
 }
 
-/// Time after the recording's end up to which poses are written, because the last packet's firings may end after the
-/// recording's end.
+/// Poses are written up to this time after the recording's end, nanoseconds: the firings of the last packet may end
+/// after the recording's end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 
 /// Writes the poses of a motion at the rig's truth rate, from the first instant to after the last firing.

@@ -30,8 +30,8 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Largest number of requests of a device, per worker, that are in work or wait for a worker. It is large enough to keep all
-/// workers busy while the scheduler is paused for some milliseconds.
+/// Largest number of requests of a device, per worker, that are in work or wait for a worker. It is large enough to
+/// keep all workers busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
 /// Largest number of requests of a device, per worker, that are stored while its oldest one is in work. Without a
 /// limit, answers would fill the memory while the worker with the oldest request is paused.
@@ -58,7 +58,7 @@ struct Wires<'scope> {
     actuators: Actuators<'scope>,
 }
 
-/// A device with its pending requests.
+/// A device, with its requests and outputs that are not passed on yet.
 struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
@@ -87,8 +87,8 @@ struct RunningDevice {
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that no output has shown yet; the next bytes show them.
     first_shown: FirstShown,
-    /// Poses, objects and stimuli of measurements that were made ahead of time, each with the end of its measurement. Only
-    /// bytes that are due at or after that end show them.
+    /// Poses, objects and stimuli of measurements that were made ahead of time, each with the end of its measurement.
+    /// Only bytes that are due at or after that end show them.
     shown_later: VecDeque<(SimTime, FirstShown)>,
 }
 
@@ -120,7 +120,8 @@ pub enum Rendered {
         /// No later output of the device is due before this time.
         settled: SimTime,
     },
-    /// Measurement that casts no rays, as of an IMU or a GNSS receiver, if ground truth is kept.
+    /// Measurement of a sensor that is no lidar or camera, such as an IMU or a GNSS receiver. Only if ground truth is
+    /// kept.
     Measured(DeviceId, Box<Measurement>),
     /// A PTP message, to be sent immediately.
     Ptp(DeviceId, PtpSend),
@@ -209,7 +210,7 @@ impl RunningDevice {
         });
         let asked = match self.oldest_under_way() {
             None => self.asked_until,
-            // The motion becomes known only as devices advance, so a device that waited for it would wait for ever.
+            // The motion becomes known only as devices advance. A device that waited for it would wait for ever.
             Some((_, needed)) if is_held => return needed,
             Some((start, _)) => start,
         };
@@ -330,7 +331,8 @@ impl<'scope> Renderer<'scope> {
         Self { devices, wires, end, jobs, answers, workers, keeps_truth, stats }
     }
 
-    /// Posts requests for measurements before `horizon` to the workers, up to the limit of each device.
+    /// Posts the devices' requests for measurements before `horizon` to the workers, up to the limit of each device.
+    /// Requests for times at which the robot's motion is not known yet are held back.
     pub fn dispatch(&mut self, horizon: SimTime) {
         let most_in_flight = IN_FLIGHT_PER_WORKER * self.workers;
         let most_waiting = MOST_WAITING_PER_WORKER * self.workers;

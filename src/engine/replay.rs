@@ -29,7 +29,7 @@ const START_DELAY: Duration = Duration::from_millis(250);
 const AHEAD: Duration = Duration::from_secs(2);
 /// Time between two checks for due packets.
 const REST: Duration = Duration::from_millis(10);
-/// Largest number of packets in the sender's queue: [`AHEAD`] of the fastest device.
+/// Largest number of packets in the sender's queue: more than the fastest device sends within [`AHEAD`].
 const SEND_QUEUE: usize = 32_768;
 
 /// A capture to replay.

@@ -8,13 +8,13 @@ use crate::time::SimTime;
 /// Largest number of jumps that are reported individually.
 const MOST_SHOWN: usize = 5;
 
-/// Largest forward and backward steps of a capture's times that are not clock jumps.
+/// Largest steps between the times of successive packets of a capture that do not count as jumps of its clock.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
     /// Longest pause that is kept; longer pauses are shortened to this.
     pub most_forward: Duration,
-    /// Largest backward step that is treated as packets out of order. Captures of several processors often have such
-    /// packets.
+    /// Largest backward step that counts as a packet out of order. Captures on a host with several processors often
+    /// have such packets.
     pub most_back: Duration,
 }
 

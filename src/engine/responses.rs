@@ -61,7 +61,7 @@ pub struct ResponseFigures {
     pub latency_us: Option<Lateness>,
 }
 
-/// Assigns responses to stimuli.
+/// Assigns responses to stimuli and measures the response times.
 pub struct ResponseTracker {
     open: Vec<Open>,
 }
@@ -73,7 +73,8 @@ struct Open {
     stimuli: u64,
     /// Departure times of stimuli without an answer, oldest first.
     waiting: VecDeque<SimTime>,
-    /// Arrival times of responses for which no stimulus was waiting, oldest first. Their stimulus may still be reported.
+    /// Arrival times of responses for which no stimulus was waiting, oldest first. Their stimulus may still be
+    /// reported.
     early: VecDeque<SimTime>,
     /// Departure times of answered stimuli, oldest first, kept while further responses count as repeated.
     answered: VecDeque<SimTime>,
@@ -102,7 +103,7 @@ impl ResponseTracker {
         Self { open: responses.iter().map(open).collect() }
     }
 
-    /// Processes an event.
+    /// Processes an event: a stimulus that left, or a response that arrived.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Left { stimulus, at } => {
@@ -115,8 +116,8 @@ impl ResponseTracker {
         }
     }
 
-    /// Counts stimuli whose timeout has expired at `now` as unanswered, and responses that have waited long enough for a
-    /// stimulus as repeated or unexpected.
+    /// Counts stimuli whose timeout has expired at `now` as unanswered, and responses that have waited long enough for
+    /// a stimulus as repeated or unexpected.
     pub fn look(&mut self, now: SimTime) {
         self.open.iter_mut().for_each(|open| open.give_up(now));
     }
@@ -161,7 +162,8 @@ impl Open {
         self.answered.push_back(left);
     }
 
-    /// Whether the response at `heard` repeats an earlier one: whether it is within the timeout of an answered stimulus.
+    /// Whether the response at `heard` repeats an earlier one: whether it is within the timeout of an answered
+    /// stimulus.
     fn is_repeated(&self, heard: SimTime) -> bool {
         self.answered.iter().any(|left| *left <= heard && self.is_in_time(*left, heard))
     }

@@ -31,11 +31,11 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 pub struct Listing {
     /// Name of the rig.
     pub rig: String,
-    /// Process ID.
+    /// Process ID of the run.
     pub pid: u32,
     /// Path of the fault log, if there is one.
     pub fault_log: Option<PathBuf>,
-    /// Devices of the run.
+    /// Devices of the run, each with its kinds of faults.
     pub devices: Vec<DeviceKinds>,
     /// Faults that were started while the rig ran.
     pub faults: Vec<LiveFault>,

@@ -48,7 +48,7 @@ pub struct RunOptions {
     pub opens_control: bool,
 }
 
-/// Why a run cannot start.
+/// Reason why a run cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The rig cannot be set up.
@@ -170,7 +170,7 @@ pub struct RunOutcome {
     pub figures: Vec<DeviceFigures>,
     /// For each external pose input (feed): the name of the robot or object that it moves, and its counts.
     pub feeds: Vec<(String, FeedCounts)>,
-    /// Figures of each response.
+    /// Statistics of each response, in the rig's order.
     pub responses: Vec<ResponseFigures>,
     /// Collisions of a driven robot; `None` if it is not driven.
     pub contacts: Option<u64>,
@@ -184,7 +184,7 @@ pub struct RunOutcome {
     pub caster: String,
     /// Whether the number of workers was chosen for a GPU instead of the processor; see [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
-    /// Number of pulses cast.
+    /// Number of cast pulses and camera pixels.
     pub pulses: u64,
     /// Real-time factor: seconds of the rig's time that the workers can render per second. Above 1, they have time to
     /// spare.
@@ -304,7 +304,7 @@ impl<'a> RunSession<'a> {
 }
 
 impl RunSession<'static> {
-    /// Loads the world of `rig` and runs the rig on its own thread. Returns when all links are open.
+    /// Loads the world of `rig` and runs the rig on a new thread. Returns when all links are open.
     ///
     /// # Errors
     /// The world cannot be loaded; a link or an output cannot be opened.

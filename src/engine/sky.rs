@@ -12,7 +12,7 @@ use crate::sensors::lidar::Scratch;
 use crate::time::SimTime;
 use crate::timing::clock::epoch_now_or;
 
-/// A GNSS receiver that can get a fix within this time after the start is not reported, seconds.
+/// A GNSS receiver is reported only if it cannot get a fix within this time after the start, seconds.
 const GRACE_S: u64 = 5;
 /// Time for which the robot's path is checked in advance, seconds.
 const LOOKED_AT_S: u64 = 60;
@@ -24,8 +24,8 @@ pub struct HiddenSky {
     pub receiver: String,
     /// View of the sky at the start.
     pub at_start: SkyOutlook,
-    /// First time after the start at which enough sky is visible for a fix, seconds; `None` if there is none within the
-    /// first minute.
+    /// First time after the start at which enough satellites are visible for a fix, seconds; `None` if this does not
+    /// happen within the first minute.
     pub fix_at_s: Option<u64>,
     /// Names of the devices that this receiver supplies through their `gps_cable`.
     pub feeds: Vec<String>,

@@ -55,7 +55,7 @@ pub struct DeviceStats {
 pub struct Counters {
     /// Packets sent, including late ones.
     pub packets: u64,
-    /// Packets sent late.
+    /// Packets sent later than `engine.miss_threshold_us` after their due time.
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
@@ -119,7 +119,7 @@ pub struct DeviceFigures {
     pub packets: u64,
     /// Points with a return in the sent packets.
     pub points: u64,
-    /// Payload bytes.
+    /// Payload bytes of all sent packets.
     pub bytes: u64,
     /// Packets per second since the first instant.
     pub rate_hz: f64,
@@ -133,7 +133,7 @@ pub struct DeviceFigures {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Number of `misses` whose packets were not measured or encoded in time. For the others the sender was late.
+    /// Part of `misses`: packets that were not measured or encoded in time. For the other misses, the sender was late.
     pub not_ready: u64,
     /// Packets that the system refused.
     pub send_errors: u64,
@@ -188,7 +188,7 @@ const LEAST_BIN_NS: u64 = 1000;
 pub struct LatenessBin {
     /// Upper end of the bin, microseconds.
     pub up_to_us: f64,
-    /// Number of packets.
+    /// Number of packets in the bin.
     pub packets: u64,
 }
 
@@ -499,7 +499,7 @@ impl RenderStats {
         Self { devices, pulses: AtomicU64::new(0), moving_ns: AtomicU64::new(0) }
     }
 
-    /// Counts one measurement, with its cost and its number of pulses.
+    /// Counts one measurement, with its cost and its number of pulses or camera pixels.
     pub fn count(&self, device: DeviceId, effort: Effort, pulses: usize) {
         let device = &self.devices[device.0];
         device.busy_ns.fetch_add(effort.busy_ns, Ordering::Relaxed);
@@ -529,7 +529,7 @@ impl RenderStats {
         Duration::from_nanos(self.devices[device.0].behind_ns.load(Ordering::Relaxed))
     }
 
-    /// Number of pulses cast.
+    /// Number of cast pulses and camera pixels so far.
     pub fn pulses(&self) -> u64 {
         self.pulses.load(Ordering::Relaxed)
     }

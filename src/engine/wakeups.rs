@@ -1,5 +1,5 @@
-//! Measures the wake-up delays of a thread that sleeps to absolute instants on this host. A sender that does not spin
-//! cannot be more punctual.
+//! Measures the wake-up delays on this host of a thread that sleeps until absolute instants. A sender that does not
+//! spin has at least these delays.
 
 use std::time::Duration;
 

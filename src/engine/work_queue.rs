@@ -20,8 +20,9 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
-/// Upper limit of a device's credit, nanoseconds: the difference between its use of the workers' time and that of the
-/// device that used most. A device that suddenly needs much processor time is served first until its credit is used up.
+/// Upper limit of a device's credit, nanoseconds. The credit is the workers' time spent on the device that used most of
+/// it, minus the time spent on this device. A device that suddenly needs much processor time is served first until its
+/// credit is used up.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
 /// Pace of the queue.
@@ -49,7 +50,7 @@ pub struct Waiting<T> {
     pub start: SimTime,
     /// Time at which the answer is needed.
     pub needed: SimTime,
-    /// The request.
+    /// The request itself, which the queue returns.
     pub item: T,
 }
 

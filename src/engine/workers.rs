@@ -1,6 +1,7 @@
 //! Workers: threads of this process, or other processes for measurements with rays.
 //!
-//! Any worker may take any measurement, so bytes never depend on the worker.
+//! Every worker gets the same result for a request. So any worker may take any request, and the sent bytes do not
+//! depend on the choice.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -23,15 +24,15 @@ use crate::timing::clock::MonotonicClock;
 pub struct Job {
     /// Device that the measurement is for.
     pub device: DeviceId,
-    /// The device's request.
+    /// Request of the device for the measurement.
     pub request: MeasurementRequest,
-    /// Sensor that measures.
+    /// Sensor that makes the measurement.
     pub sensor: Arc<dyn Sensor>,
     /// Pose of the sensor on the body, or on the joint that carries it.
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
-/// Answer to a [`Job`].
+/// Answer to a [`Job`]: the measurement, or that the request was given up.
 pub struct Answer {
     /// Device of the job.
     pub device: DeviceId,
@@ -43,7 +44,7 @@ pub struct Answer {
 
 /// Result of a [`Job`] that was measured.
 pub struct Measured {
-    /// The measurement.
+    /// The sensor's measurement, with fault effects and ground truth.
     pub measurement: Measurement,
     /// Events, such as a new pose, whose effect the measurement contains; for latency measurements.
     pub first_shown: FirstShown,
@@ -136,7 +137,8 @@ impl JobQueue {
         self.clock.map_or(0, |clock| clock.since_start_ns())
     }
 
-    /// Adds a job. A job that casts rays is rejected if its packet would be too late. Returns whether the job was added.
+    /// Adds a job. A job that casts rays is rejected if its packet would be too late. Returns whether the job was
+    /// added.
     pub fn post(&self, job: Job) -> bool {
         let (device, start) = (job.device, job.request.start);
         let needed = job.request.needed_at();
@@ -175,8 +177,8 @@ impl JobQueue {
         self.lock().is_closed
     }
 
-    /// Waits for the next job of this kind. Returns the time of the choice, ns since the start of the run, and the job with
-    /// the decision to measure it or to give it up; `None` if the queue is closed.
+    /// Waits for the next job of this kind. Returns the time of the choice, ns since the start of the run, and the job
+    /// with the decision to measure it or to give it up; `None` if the queue is closed.
     pub(super) fn next(&self, kind: JobKind) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {

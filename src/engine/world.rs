@@ -76,7 +76,7 @@ pub struct LoadedWorld {
     pub trajectory: Trajectory,
     /// Joints of the robot.
     pub joints: Joints,
-    /// Moving objects.
+    /// Moving objects, in the rig's order.
     pub objects: Vec<MovingObject>,
     /// Position of the World frame on Earth.
     pub origin: GeoOrigin,

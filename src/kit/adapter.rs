@@ -53,7 +53,8 @@ pub enum Read {
         /// Name of the event.
         event: String,
     },
-    /// A command that runs repeatedly. Each run with exit code 0 is an event; its output may be a JSON object with fields.
+    /// A command that runs repeatedly. Each run with exit code 0 is an event; its output may be a JSON object with
+    /// fields.
     Ask {
         /// The command, with placeholders.
         command: Vec<String>,

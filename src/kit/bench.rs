@@ -191,7 +191,8 @@ impl Bench {
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Text about the lateness of `device`'s packets in a period; `None` if the lateness is too small to affect a driver.
+    /// Text about the lateness of `device`'s packets in a period; `None` if the lateness is too small to affect a
+    /// driver.
     pub fn lateness(&self, stretch: &Stretch, device: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.file(stretch, "report", "json")).ok()?;
         let report: Report = serde_json::from_str(&text).ok()?;

@@ -33,8 +33,8 @@ const TERMINAL: Duration = Duration::from_secs(5);
 /// If this process gets no processor for longer than this, a failure is attributed to the busy machine instead of the
 /// driver.
 const STALLED: Duration = Duration::from_millis(400);
-/// If the driver waits for a processor for longer than this in total, a failure is attributed to the busy machine instead
-/// of the driver.
+/// If the driver waits for a processor for longer than this in total, a failure is attributed to the busy machine
+/// instead of the driver.
 const WAITED: Duration = Duration::from_millis(700);
 /// Largest number of moments (times of complaints) for which evidence is shown.
 const MOMENTS: usize = 2;
@@ -71,7 +71,8 @@ pub struct CaseRun<'a> {
     pub seed: u64,
     /// Whether the files of the case are kept.
     pub keep: bool,
-    /// In the last attempt: the expectations about values that every earlier attempt has failed, as texts. Otherwise empty.
+    /// In the last attempt: the expectations about values that every earlier attempt has failed, as texts. Otherwise
+    /// empty.
     pub wrong_before: Vec<String>,
     /// Stops the case at once when set.
     pub stop: &'a AtomicBool,
@@ -86,7 +87,7 @@ struct Seen {
     life: Life,
     /// Whether the rig ended in time.
     ended_in_time: bool,
-    /// Why the case cannot be run, such as a web interface that refuses a setting.
+    /// Reason why the case cannot be run, such as a setting that the web interface refuses.
     refusal: Option<String>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,

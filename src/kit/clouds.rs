@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Points in the file `name` with the content `bytes`, metres in the sensor's axes. `None` if the file has another format or
-/// is incomplete, for example because the driver is still writing it.
+/// Points in the file `name` with the content `bytes`, metres in the sensor's axes. `None` if the file has another
+/// format or is incomplete, for example because the driver is still writing it.
 pub fn read(name: &str, bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     if name.to_ascii_lowercase().ends_with(".pcd") { pcd(bytes) } else { text(bytes) }
 }

@@ -8,13 +8,13 @@ use crate::analysis::capture::{CaptureReader, Source};
 use crate::links::serial_record::SerialIndex;
 use crate::wire::ethernet::Content;
 
-/// Number of packets that are shown before and after the failure.
+/// Number of packets that are shown before the failure, and again after it.
 const PACKETS_AROUND: usize = 3;
 /// Number of bytes shown of each packet.
 const BYTES_SHOWN: usize = 24;
 /// Number of rows of the fault log that are shown.
 const FAULT_ROWS: usize = 8;
-/// Number of the driver's output lines that are shown before and after the failure.
+/// Number of the driver's output lines that are shown before the failure, and again after it.
 const LINES_AROUND: usize = 8;
 /// Largest part of a serial recording that is read, bytes.
 const MAX_SERIAL_BYTES: u64 = 64 << 20;

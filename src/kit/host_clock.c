@@ -1,6 +1,7 @@
-/* The clock of the computer, as much ahead as the first number of the file MENURA_CLOCK says, in nanoseconds. Loaded
- * before a driver's own libraries (LD_PRELOAD), so that its clock can be set while it runs and nobody else's is. Only
- * civil time is: clocks that count from the start of the computer go on. The second number counts who has loaded it. */
+/* Sets the computer's clock for one driver only. The library is loaded before the driver's own libraries (LD_PRELOAD).
+ * The first 64-bit number of the file MENURA_CLOCK is added to civil time, in nanoseconds; it may change while the
+ * driver runs. Clocks that count from the start of the computer are unchanged. The second number of the file counts the
+ * processes that have loaded the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a wait until a time goes on before it looks at the clock again, which may have been set. */
+/* Longest part of a wait for an instant, nanoseconds. After each part the clock is read again, because a case may have
+ * set it. */
 #define SLICE_NS 50000000
 #define SECOND_NS 1000000000
 
@@ -48,7 +50,7 @@ static struct timespec time_of(int64_t ns) {
     return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
 }
 
-/* The function of this name behind this library's. `version` is for those that the C library has twice. */
+/* The C library's function of this name. `version` selects one if the C library has two versions of the function. */
 static void *next(void **known, const char *name, const char *version) {
     if (!*known && version)
         *known = dlvsym(RTLD_NEXT, name, version);
@@ -98,8 +100,8 @@ int timespec_get(struct timespec *time, int base) {
     return base;
 }
 
-/* The end of the next slice of a wait until `deadline` of the civil clock, on the clock as it truly is; `is_last` says
- * whether the wait ends with it. */
+/* The end of the next part of a wait until `deadline`. The deadline is on the driver's civil clock, the result on the
+ * computer's real one. `is_last` is set to whether the wait ends with this part. */
 static struct timespec slice(const struct timespec *deadline, int *is_last) {
     NEXT("clock_gettime", 0, int, clockid_t, struct timespec *);
     struct timespec now;
@@ -121,13 +123,14 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, s
     }
 }
 
-/* A deadline that is less than some years after the start of the computer is none of the civil clock: condition
- * variables can have another one. */
+/* Whether a deadline counts from the start of the computer: condition variables may use such a clock. Deadlines on the
+ * civil clock are larger than this limit, which is in 1985. */
 static int is_since_start(const struct timespec *deadline) {
     return deadline->tv_sec < 500000000;
 }
 
-/* Whoever waits with a condition variable looks again whenever it returns, so that a slice may end without a reason. */
+/* Programs that wait with a condition variable check their condition after each return. So the wait may return early,
+ * after one part. */
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict deadline) {
     NEXT("pthread_cond_timedwait", "GLIBC_2.3.2", int, pthread_cond_t *, pthread_mutex_t *, const struct timespec *);

@@ -308,7 +308,7 @@ fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &N
             errors(record, observation, quantity, behind_s).into_iter().enumerate()
         {
             count += 1;
-            // False for NaN as well.
+            // This is false if the error is NaN.
             let is_near = error <= tolerance;
             if is_near {
                 continue;

@@ -23,9 +23,9 @@ const MAX_LINE: usize = 16 << 20;
 const KEPT_LINE: usize = 200;
 /// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Largest number of observations that are kept, with at most [`MOST_POINTS`] points in total; further observations are
-/// only counted.
+/// Largest number of observations that are kept; further observations are only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
+/// Largest number of points in all kept observations; further observations with points are only counted.
 const MOST_POINTS: usize = 5_000_000;
 /// Largest size of a cloud file, bytes.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
@@ -188,8 +188,8 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// The observation that a JSON object reports; `None` if the object does not have the values `only`, or has no event name
-/// although `event` is `None`. Without `fields`, all keys of the object except `event` are kept.
+/// The observation that a JSON object reports; `None` if the object does not have the values `only`, or has no event
+/// name although `event` is `None`. Without `fields`, all keys of the object except `event` are kept.
 fn observation(
     at: Instant,
     object: &Value,
@@ -214,8 +214,8 @@ fn observation(
     Some(observation)
 }
 
-/// Runs a command for at most `patience`, then kills it; returns whether its exit code was 0, and its output (stdout and
-/// stderr).
+/// Runs a command for at most `patience`, then kills it; returns whether its exit code was 0, and its output (stdout
+/// and stderr).
 ///
 /// # Errors
 /// The command cannot be started.

@@ -21,7 +21,7 @@ impl Placeholders {
     }
 
     /// Replaces `{name}` in `text` by the value of the placeholder. Text in braces that cannot be a name stays
-    /// unchanged; `{{` becomes a single brace.
+    /// unchanged; `{{` becomes `{`.
     ///
     /// # Errors
     /// A name is unknown.
@@ -47,8 +47,8 @@ impl Placeholders {
         Ok(filled + rest)
     }
 
-    /// Each placeholder as an environment variable: `MENURA_` and the name in capitals, with `_` for other characters than
-    /// letters and digits.
+    /// Each placeholder as an environment variable: `MENURA_` and the name in capitals, with `_` for other characters
+    /// than letters and digits.
     pub fn variables(&self) -> impl Iterator<Item = (String, &str)> {
         self.all.iter().map(|(name, value)| {
             let name: String = name

@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MARK: &str = "menura-judge:";
 /// Number of complaints that are shown.
 const MOST_COMPLAINTS: usize = 10;
-/// Number of equal time steps into which a case is divided: the function receives the ground truth at the start and after
-/// each step.
+/// Number of equal time steps into which a case is divided: the function receives the ground truth at the start and
+/// after each step.
 const TRUTH_SAMPLES: usize = 1000;
 
 /// Program that loads the function, passes it the input and prints its answer.

@@ -14,6 +14,7 @@ use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds,
 const MAX_CASES: usize = 1000;
 /// Largest number of parts of each kind in a case.
 const MAX_PARTS: usize = 100;
+
 /// Content of a suite file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuiteFile {

@@ -45,7 +45,7 @@ impl Truth {
             let pulse = |position: &DVec3| Pulse {
                 origin: pose.translation,
                 start_m: 0.0,
-                // A point at the sensor itself has no direction; any direction will do.
+                // A point at the sensor's origin has no direction, so an arbitrary one is used.
                 direction: pose.direction(position.try_normalize().unwrap_or(DVec3::X)),
                 half_axis_u: DVec3::ZERO,
                 half_axis_v: DVec3::ZERO,

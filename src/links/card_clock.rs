@@ -13,8 +13,8 @@ use rustix::net::{AddressFamily, SocketType};
 
 use super::told;
 
-/// The clock of the card behind a network interface: a file descriptor that is used as a clock. Its time counts from
-/// its own epoch, often the start of 1970 in TAI.
+/// The clock of the card behind a network interface; the system reads it through a file descriptor. Its time counts
+/// from an epoch of its own, often the start of 1970 in TAI.
 #[derive(Debug)]
 pub struct CardClock {
     file: File,
@@ -73,11 +73,13 @@ fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     })
 }
 
-/// Constant of `linux/sockios.h`.
+/// `linux/sockios.h`: sets the timestamping mode of an interface.
 const SIOCSHWTSTAMP: Opcode = 0x89b0;
+/// `linux/sockios.h`: reads the timestamping mode of an interface.
 const SIOCGHWTSTAMP: Opcode = 0x89b1;
-/// Constants of `linux/net_tstamp.h`.
+/// `linux/net_tstamp.h`: the card takes no transmit timestamps.
 const HWTSTAMP_TX_OFF: i32 = 0;
+/// `linux/net_tstamp.h`: the card takes transmit timestamps that sockets request.
 const HWTSTAMP_TX_ON: i32 = 1;
 
 /// `struct hwtstamp_config` of `linux/net_tstamp.h`: selects the packets that get timestamps.

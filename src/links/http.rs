@@ -33,17 +33,17 @@ const END_CHECK: Duration = Duration::from_millis(50);
 /// Passes on a request and returns the receiver of its answer; `None` if the queue is full.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
 
-/// Opens the stream that a request names, or returns the response that refuses it; `None` if the request does not name
-/// a stream.
+/// Opens the stream that a request names, or returns the response with a refusal. `None` if the request does not name a
+/// stream.
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
 
 /// An answer of unlimited length, which continues until one side ends it.
 #[derive(Debug)]
 pub struct HttpStream {
-    /// The media type of the body.
+    /// Media type of the body, for the header `Content-Type`.
     pub content_type: &'static str,
-    /// The start of the body.
+    /// First bytes of the body, which are sent at once.
     pub start: Vec<u8>,
     /// Receives the remaining parts of the body.
     pub parts: mpsc::Receiver<Vec<u8>>,
@@ -76,7 +76,7 @@ impl HttpServer {
         self
     }
 
-    /// Address of the server.
+    /// Address at which the server listens. If port 0 was requested, the system has chosen the port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,9 +1,12 @@
-//! Network interfaces.
+//! Finds the network interface of a route.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 /// Name of the network interface by which datagrams to `to` leave, according to the routing table.
+///
+/// # Errors
+/// The system has no route to `to`, or no interface has the route's source address.
 pub fn towards(to: SocketAddr) -> io::Result<String> {
     let any: SocketAddr = match to {
         SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),

@@ -1,5 +1,6 @@
-//! The kernel's low-latency flag of a serial port. With it, received bytes are passed on at once; otherwise after a
-//! timer of one millisecond (16 ms in some USB adapters).
+//! The kernel's low-latency flag of a serial port. With it, the driver passes received bytes on sooner. For example,
+//! the latency timer of FTDI's USB adapters is 1 ms with the flag and 16 ms without it (the kernel's driver
+//! `ftdi_sio`).
 
 use std::io;
 use std::path::Path;

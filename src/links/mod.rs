@@ -41,8 +41,8 @@ fn told(error: &io::Error, what: &str) -> io::Error {
 
 /// A serial line or a substitute. One thread sends, another one receives.
 pub trait ByteLink: Send + Sync {
-    /// Sends the bytes that fit at once and returns their number; the rest is lost, as on a line without handshake. It
-    /// is no error if nobody reads the line.
+    /// Sends the bytes that fit at once and returns their number; the rest is lost, as on a line without handshake. If
+    /// no program reads the line, this is no error.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Waits up to `timeout` for bytes from the host; returns their number, 0 if none arrived. After a failure, the
@@ -55,9 +55,9 @@ pub trait ByteLink: Send + Sync {
     /// Raises or lowers the PPS line, if the link has one.
     fn set_pulse_per_second(&self, high: bool);
 
-    /// Whether the line itself paces bytes at the baud rate.
+    /// Whether the line itself paces bytes at the baud rate. If not, the sender writes them in pieces at that rate.
     fn paces_itself(&self) -> bool;
 
-    /// Text for the status view and messages.
+    /// Name of the link in the status view and in messages.
     fn describe(&self) -> String;
 }

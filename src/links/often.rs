@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Shortest time between two messages about the same event.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Logs the first of many equal events at once, and the number of the following ones later.
+/// Limits log messages about equal events: the first event is logged at once, and the number of further events later.
 #[derive(Debug, Default)]
 pub(super) struct Often {
     state: Mutex<State>,
@@ -27,8 +27,8 @@ impl Often {
         }
     }
 
-    /// Calls `rest` with the number of events that were not logged, if there are any and no message was logged in the last
-    /// ten seconds.
+    /// Calls `rest` with the number of events that were not logged. Does nothing if there are none, or if a message was
+    /// logged in the last ten seconds.
     pub(super) fn tell_rest(&self, rest: impl FnOnce(u64)) {
         if let Some(count) = self.take_rest(Instant::now()) {
             rest(count);

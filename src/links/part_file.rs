@@ -17,7 +17,8 @@ use super::told;
 
 /// Suffix of an unfinished file.
 const SUFFIX: &str = ".part";
-/// Paths of streams that are already open, and of process information: they are written in place.
+/// Beginnings of the paths of streams that are already open, and of process information. Such files are written in
+/// place.
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
 /// Largest number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -53,8 +54,7 @@ impl PartFile {
             return Ok(Self::of(file, path.to_owned(), None));
         }
         if there.is_some() {
-            // A folder may permit the replacement of a write-protected file; opening the file for writing reports an
-            // error instead.
+            // Renaming could replace a write-protected file. Opening the file for writing reports an error instead.
             OpenOptions::new().write(true).open(path)?;
         }
         let target = resolved(path)?;
@@ -160,7 +160,7 @@ impl Drop for PartFile {
     }
 }
 
-/// A file that one part of the program writes and another one finishes.
+/// A [`PartFile`] that one part of the program writes and another part finishes.
 #[derive(Clone, Debug)]
 pub struct SharedPart(Arc<Mutex<Option<PartFile>>>);
 

@@ -1,5 +1,5 @@
-//! PTP of one device at its own address: by UDP to the multicast groups of PTP and to single hosts, or by Ethernet. The
-//! kernel timestamps arrivals, and departures of event messages.
+//! PTP messages of one device at its own address: by UDP to the multicast groups of PTP and to single hosts, or by
+//! Ethernet. The kernel timestamps all arriving messages, and the departure of event messages.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -25,7 +25,7 @@ const PORTS: [u16; 2] = if cfg!(test) { [21_319, 21_320] } else { [EVENT_PORT, G
 const TTL: u32 = 1;
 /// Largest number of messages that are read from a socket before the next socket is read.
 const AT_ONCE: usize = 64;
-/// Largest number of sent messages that wait for their timestamps.
+/// Largest number of sent messages that wait for their timestamps. With more, the oldest is forgotten.
 const MOST_PENDING: usize = 64;
 /// If this many sent messages wait for their timestamps, the network driver is assumed to have no transmit timestamps.
 const UNSTAMPED: usize = 8;
@@ -99,9 +99,9 @@ pub enum PtpEvent<'a> {
 }
 
 impl PtpLink {
-    /// Opens the sockets of the device with `address`, on `interface` or, without it, on the network interface that has the
-    /// address. With `is_device`, the link also receives unicast messages to the address. Set it to false for a host's own
-    /// address, where another program may need these messages.
+    /// Opens the sockets of the device with `address`, on `interface` or, without it, on the network interface that has
+    /// the address. With `is_device`, the link also receives unicast messages to the address. Set it to false for a
+    /// host's own address, where another program may need these messages.
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
@@ -150,7 +150,8 @@ impl PtpLink {
         self.carrier().wanted = transport;
     }
 
-    /// Opens the socket of the transport if it is closed. This may take long; senders do not wait for it.
+    /// Opens the socket of the transport if it is closed. This may take long; concurrent calls of [`PtpLink::send`] do
+    /// not wait for it.
     pub fn open_carrier(&self) -> io::Result<()> {
         self.opened().map(drop)
     }
@@ -169,7 +170,8 @@ impl PtpLink {
         Ok(socket)
     }
 
-    /// Replaces the Ethernet socket. Senders need not wait until the old socket is closed, which takes long.
+    /// Replaces the Ethernet socket. The old socket is closed without the lock, because closing takes long and senders
+    /// need the lock.
     fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
         let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
     }

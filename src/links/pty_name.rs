@@ -1,9 +1,9 @@
 //! The symbolic link to a pseudo-terminal, and its owner.
 //!
-//! A name may belong to another run, to udev or to a user. So a run that creates the link `imu` also creates a mark:
-//! the file `.imu.menura`, which names the link. The run keeps the mark locked (flock(2)) until it ends. The kernel
-//! unlocks it however the run ends, so a mark that can be locked has no running owner. Process ids are not used,
-//! because the system reuses them.
+//! A name may belong to another run, to udev or to a user. So a run that creates the link `imu` also creates the file
+//! `.imu.menura`, called mark, which identifies the link. The run keeps the mark locked (flock(2)) until it ends. The
+//! kernel unlocks the mark even if the run crashes, so a mark that can be locked has no running owner. Process ids are
+//! not used for this, because the system reuses them.
 //!
 //! A link is replaced if its mark can be locked and names it, and removed at the end if it is still the same link. All
 //! other links stay. No lock prevents a program from replacing the link in the microseconds between this check and the

@@ -1,6 +1,6 @@
 //! A serial line over TCP, like that of a terminal server: raw bytes, one host at a time.
 //!
-//! The host that connected last gets the line, so that a vanished host does not block it.
+//! The host that connected last gets the line, so that a host that crashed does not block it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

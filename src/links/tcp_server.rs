@@ -3,9 +3,9 @@
 //! Memory is bounded: the number of clients is limited, and for each client the number of unread bytes. A client that
 //! reads too slowly loses whole telegrams; the device never waits for it.
 //!
-//! A client may be silent for any time. If all places are taken, a new client replaces an idle one: first clients that
-//! never got an answer, then clients to which nothing was sent for a while. If the device serves all of them, the new
-//! client is rejected.
+//! A client may be silent for any time. If all places are taken, a new client replaces an idle one: first a client to
+//! which nothing was ever sent, then one to which nothing was sent for a while. If no client is idle, the new client is
+//! rejected.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -21,17 +21,20 @@ use crate::wire::port::Peer;
 
 /// Largest number of simultaneous clients.
 const MAX_CLIENTS: usize = 16;
-/// A client that got data within this time keeps its place: many drivers poll only once per second.
+/// A client that got data within this time keeps its place. The time must be longer than the polling interval of
+/// drivers, for which one second is assumed.
 const SERVED_LATELY: Duration = Duration::from_secs(5);
 /// Largest number of new clients that are accepted before the connected clients are served again.
 const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
 /// Largest number of bytes that wait for a client that does not read, in addition to the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
-/// Size of the system's buffer for a client, bytes: small, because a robot cannot use data that is a second late.
+/// Size of the system's buffer for a client, bytes. It is small, because data in a large buffer would be too old for a
+/// robot.
 const SEND_BUFFER: usize = 128 << 10;
-/// Idle time after which the system starts to probe a client. After three probes without an answer, the client is
-/// disconnected.
+/// Idle time after which the system starts to probe a client (TCP keepalive). After three probes without an answer, the
+/// client is disconnected.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
+/// Time between two probes.
 const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 
 /// Listening sockets and their connected clients. One thread sends, another one receives.
@@ -123,7 +126,7 @@ impl TcpServer {
         port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
     }
 
-    /// Addresses of the server.
+    /// Addresses at which the server listens. If port 0 was requested, the system has chosen the port.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.listeners.iter().map(|(_, address)| *address)
     }
@@ -143,7 +146,7 @@ impl TcpServer {
         }
     }
 
-    /// Closes the connection to a client; the device then sees the client disconnect.
+    /// Closes the connection to a client. The device is informed by [`ServerEvent::Disconnected`].
     pub fn disconnect(&self, peer: Peer) {
         let clients = self.clients();
         if let Some(client) = clients.connected.iter().find(|client| client.peer == peer) {
@@ -152,8 +155,8 @@ impl TcpServer {
         }
     }
 
-    /// Waits up to `timeout` for events of clients and passes each event to `happened`. Each event has at most as many bytes
-    /// as `buffer` holds.
+    /// Waits up to `timeout` for events of clients and passes each event to `happened`. Each event has at most as many
+    /// bytes as `buffer` holds.
     pub fn receive(
         &self,
         buffer: &mut [u8],

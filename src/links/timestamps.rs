@@ -1,5 +1,5 @@
-//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): of their departure to the network interface and their
-//! arrival from it.
+//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): when they leave to the network interface, and when they
+//! arrive from it.
 //!
 //! Timestamps are `CLOCK_REALTIME` (POSIX time, nanoseconds), unless the network card took them: then they are on the
 //! card's clock. The interface's driver takes a transmit timestamp just before the hardware gets the frame; a card

@@ -2,7 +2,8 @@
 //! product.
 //!
 //! A plain socket cannot choose the IP identification (Linux sends 0 with don't-fragment, as the products do) and
-//! cannot omit the UDP checksum. No driver checks them; recordings have the product's values.
+//! cannot omit the UDP checksum. Menura assumes that drivers do not check these fields. Recordings have the product's
+//! values.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -105,7 +106,7 @@ impl Replaced {
     }
 }
 
-/// Sockets with one address and port: a product may send several kinds of datagrams from one port.
+/// Sockets that share one local address and port, because a product may send several kinds of datagrams from one port.
 #[derive(Clone, Debug, Default)]
 struct Siblings(Arc<Mutex<Vec<Socket>>>);
 
@@ -458,7 +459,7 @@ impl UdpLink {
         self.to.lock().expect("no holder panics")
     }
 
-    /// Destination of the datagrams.
+    /// Destination of the datagrams: that of the options, or the last one set by [`UdpLink::set_to`].
     pub fn to(&self) -> SocketAddr {
         *self.target()
     }

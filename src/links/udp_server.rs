@@ -110,8 +110,7 @@ impl UdpServer {
     ) -> io::Result<Self> {
         let bound = Bound::open(address, hears_broadcasts, bind)?;
         let broadcasts = hears_broadcasts.then(|| {
-            // The address is shared, because every emulated unit receives a host's search broadcast, and so does the
-            // host itself.
+            // The address is shared: every emulated device, and the host itself, receives a host's search broadcast.
             let all = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             all.set_reuse_address(true)?;
             all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, bound.address.port())).into())?;
@@ -139,8 +138,8 @@ impl UdpServer {
         })
     }
 
-    /// Receives and answers at `other` from now on. Broadcasts that have arrived are kept; commands that wait at the
-    /// old address are lost.
+    /// Receives and answers at the address of `other` from now on. Broadcasts that have arrived are kept. Commands that
+    /// wait at the old address are lost.
     pub fn take_over(&self, other: Bound) {
         let mut bound = self.bound.write().expect("no holder panics");
         let old = std::mem::replace(&mut *bound, Arc::new(other));
@@ -158,7 +157,7 @@ impl UdpServer {
         Self { answers_all, ..self }
     }
 
-    /// Address of the server.
+    /// Address at which the server receives commands.
     pub fn address(&self) -> SocketAddr {
         self.bound().address
     }

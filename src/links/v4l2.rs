@@ -1,4 +1,4 @@
-//! Camera images for v4l2loopback, which programs read from `/dev/videoN`.
+//! Output of camera images to a v4l2loopback device. Programs read them from `/dev/videoN`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

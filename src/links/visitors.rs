@@ -55,7 +55,7 @@ pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListe
 /// Address of a connected client, and whether its connection is permanent.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The client's address.
+    /// IP address of the client; IPv4 addresses are never IPv4-mapped IPv6 addresses.
     pub address: IpAddr,
     lasts: Arc<AtomicBool>,
 }
@@ -74,8 +74,8 @@ impl Connected<IncomingStream<'_, LimitedListener>> for Caller {
     }
 }
 
-/// Accepts clients. With more than [`MAX_CONNECTIONS`], closes the oldest temporary connection, or the oldest one if all
-/// are permanent.
+/// Accepts clients. With more than [`MAX_CONNECTIONS`], closes the oldest temporary connection, or the oldest one if
+/// all are permanent.
 pub struct LimitedListener {
     listener: TcpListener,
     visitors: Arc<Mutex<Visitors>>,

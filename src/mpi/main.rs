@@ -1,8 +1,8 @@
 //! `menura-mpi`: Menura for several processes that MPI connects (docs/SCALE.md).
 //!
 //! One thread uses MPI: it sends queued messages and receives others. It never waits for the other side, because two
-//! processes that wait for each other would never end. Without messages, it sleeps between checks and uses a few per cent of
-//! a processor.
+//! processes that wait for each other would never end. Without messages, it sleeps between checks and uses a few per
+//! cent of a processor.
 //!
 //! Messages longer than [`PART`] are sent in parts. MPI sends a short message at once, but asks the
 //! receiver before a long one. The receiver of a long message then waits busily for the sender, and never
@@ -28,13 +28,15 @@ use menura::timing::clock::Stopwatch;
 /// Largest length of a part, bytes. MPI sends such a part without asking the receiver. Open MPI's limit is 4 kB through
 /// shared memory, including its own header, and higher on all networks.
 const PART: usize = 3 << 10;
-/// Tag of a part that further parts of the message follow; [`LAST_PART`] is the tag of the last or only part.
+/// Tag of a part after which more parts of the same message follow.
 const MORE: Tag = 1;
+/// Tag of the last or only part of a message.
 const LAST_PART: Tag = 0;
 /// Largest number of messages that are being sent at a time.
 const BATCH: usize = 256;
-/// Sleep between two checks for messages; `LONG_NAP` applies after `CALM` without messages.
+/// Sleep between two checks for messages.
 const NAP: Duration = Duration::from_micros(50);
+/// Sleep between two checks after the time [`CALM`] without messages.
 const LONG_NAP: Duration = Duration::from_millis(1);
 /// Time without messages after which checks become rarer.
 const CALM: Duration = Duration::from_millis(50);

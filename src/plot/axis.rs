@@ -5,9 +5,9 @@
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Start of the axis, converted by its scale (for example to a logarithm). The end is converted likewise, and may
-    /// be smaller than the start.
+    /// Start of the axis, converted by its scale, for example to a logarithm.
     start: f64,
+    /// End of the axis, converted by its scale. It may be smaller than the start.
     end: f64,
     scale: Scale,
     ticks: Option<Vec<(f64, String)>>,
@@ -32,14 +32,15 @@ impl Scale {
 }
 
 impl Axis {
-    /// A linear axis from `start` to `end`, which may be smaller than `start`.
+    /// A linear axis from `start` to `end`, which may be smaller than `start`. If `end` equals `start` or is not
+    /// finite, the axis ends at `start` + 1.
     pub fn linear(name: &str, start: f64, end: f64) -> Self {
         let end = if start == end || !end.is_finite() { start + 1.0 } else { end };
         Self { name: name.to_owned(), start, end, scale: Scale::Linear, ticks: None }
     }
 
-    /// A logarithmic axis whose ends are powers of ten: the first is at most `least`, the last at
-    /// least `most`.
+    /// A logarithmic axis whose ends are powers of ten: the first is at most `least`, the last at least `most`. The
+    /// axis covers at least one decade.
     pub fn logarithmic(name: &str, least: f64, most: f64) -> Self {
         let start = libm::floor(Scale::Logarithmic.steps(least));
         let end = libm::ceil(Scale::Logarithmic.steps(most)).max(start + 1.0);

@@ -10,6 +10,7 @@ use super::{png, svg};
 
 /// Distance of titles and legend from the left edge, pixels; half of it is their distance from the upper edge.
 const MARGIN: f64 = 16.0;
+/// Height of a line of text, pixels.
 const LINE: f64 = 17.0;
 
 /// Content of a figure.

@@ -4,14 +4,17 @@ use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
-/// Smallest distance from the left edge of the panel to the plotted area, pixels. The next constants are the distances
-/// from the other edges.
+/// Smallest distance from the left edge of the panel to the plotted area, pixels.
 const LEFT: f64 = 62.0;
+/// Distance from the plotted area to the right edge of a panel without a colour bar, pixels.
 const RIGHT: f64 = 16.0;
+/// Distance from the upper edge of the panel to the plotted area, pixels.
 const TITLE: f64 = 24.0;
+/// Distance from the plotted area to the lower edge of the panel, pixels.
 const BOTTOM: f64 = 46.0;
-/// Width of a colour bar with its labels and name, pixels.
+/// Distance from the plotted area to the right edge of a panel with a colour bar, pixels.
 const BAR: f64 = 84.0;
+/// Width of a colour bar without its labels and name, pixels.
 const BAR_WIDTH: f64 = 12.0;
 /// Approximate number of ticks of a colour bar.
 const BAR_TICKS: usize = 8;
@@ -86,12 +89,12 @@ impl Panel {
         self.marks.push(Mark::Bars { bars, colour });
     }
 
-    /// Adds dots of one size, each with its colour; dots outside the axes are omitted.
+    /// Adds dots of one size (width and height, pixels), each with its colour; dots outside the axes are omitted.
     pub fn dots(&mut self, points: Vec<(f64, f64, Colour)>, size_px: (f64, f64)) {
         self.marks.push(Mark::Dots { points, size_px });
     }
 
-    /// Adds a vertical line with text beside it; different `row`s keep the texts apart.
+    /// Adds a vertical line at `x` with text beside it; texts in different rows do not overlap.
     pub fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
         self.marks.push(Mark::Rule { x, text: text.into(), row, colour });
     }

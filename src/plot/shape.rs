@@ -12,7 +12,7 @@ pub(super) enum Shape {
     Fill { area: [f64; 4], colour: Colour },
     /// A line through points.
     Line { points: Vec<(f64, f64)>, colour: Colour, width: f64, is_dashed: bool },
-    /// A filled, transparent polygon.
+    /// A filled polygon; `opacity` is 0..=1.
     Outline { points: Vec<(f64, f64)>, colour: Colour, opacity: f64 },
     /// Rectangles of one size and colour; `middles` are their centres.
     Dots { middles: Vec<(f64, f64)>, size: (f64, f64), colour: Colour },
@@ -46,7 +46,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A rectangle in pixels. The upper edge of a panel's area is measured from the lower end of the figure's title and legend.
+/// A rectangle in pixels. The upper edge of a panel's area is measured from the lower end of the figure's title and
+/// legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Left edge, pixels.

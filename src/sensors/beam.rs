@@ -1,7 +1,7 @@
 //! Rays of a pulse: positions in the beam footprint, and shares of its energy.
 //!
-//! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154), section
-//! 3.2.1, print a centre and eight points on a circle with the radius `sqrt(2) t / 4`. The source of their simulator MAVS
+//! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154), section 3.2.1,
+//! give a centre and eight points on a circle with the radius `sqrt(2) t / 4`. The source code of their simulator MAVS
 //! casts a centre, a cross with arms of `0.7 t` and a diagonal cross of half its width. A uniformly lit disc has a mean
 //! square offset of `t² / 4` along each axis, and a uniformly lit rectangle one of `t² / 3`. The points and shares of
 //! `even` have exactly these mean squares.
@@ -21,8 +21,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// Footprint of `beam` with `rays` rays (1, 5, 9 or 16), or with the beam's own number if that is smaller. The shape
-    /// [`BeamShape::Ray`] always has one ray. Rules other than [`SpotRule::Even`] have nine rays, or one.
+    /// Footprint of `beam` with `rays` rays (1, 5, 9 or 16), or with the beam's own number if that is smaller. The
+    /// shape [`BeamShape::Ray`] always has one ray. Rules other than [`SpotRule::Even`] have nine rays, or one.
     pub fn new(beam: &BeamSettings, rays: u8) -> Self {
         let rays = rays.min(beam.rays);
         if beam.shape == BeamShape::Ray || rays == 1 {
@@ -43,7 +43,7 @@ impl Spot {
                 all.collect()
             }
             (SpotRule::Even, 9) if is_rectangle => grid([0.774_596_7, 1.6, 0.625]),
-            // A cross with arms of such a length that the mean square offset is that of the uniformly lit footprint.
+            // A centre and a cross. The length of the arms gives the mean square offset of the uniformly lit footprint.
             (SpotRule::Even, 5) => {
                 let square = if is_rectangle { 1.0 / 3.0 } else { 0.25 };
                 let arm = (2.5f64 * square).sqrt();
@@ -90,8 +90,8 @@ fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)
     all.chain(on_axes.map(|p| (p, cross))).chain(corners.map(|p| (p, diagonal))).collect()
 }
 
-/// Three by three rays at steps of `reach`. The energies of the centre and of a corner are relative to that of the middle
-/// of an edge.
+/// Three by three rays at steps of `reach`. `centre` and `corner` are the energies of the centre ray and of each corner
+/// ray, divided by the energy of a ray at the middle of an edge.
 fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let side = [-reach, 0.0, reach];
     let energy = |x: f64, y: f64| match (x == 0.0, y == 0.0) {
@@ -116,8 +116,8 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Distance behind the exit window at which the rays would meet, metres; 0 for a beam without divergence. At the window the
-/// beam is `exit_width_m` wide.
+/// Distance behind the exit window at which the rays would meet, metres; 0 for a beam without divergence. At the window
+/// the beam is `exit_width_m` wide.
 pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
     let [across, _] = half_axes_m(beam);
     if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }

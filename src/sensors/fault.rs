@@ -8,7 +8,7 @@ use crate::time::SimTime;
 pub struct FaultEffect {
     /// Index of the fault in the rig.
     pub fault: usize,
-    /// Number of the period in which the fault is active, from 0.
+    /// Number of the fault's active period, counted from 0; a fault that does not repeat has one such period.
     pub window: u64,
     /// Kind and size of the effect.
     pub kind: EffectKind,

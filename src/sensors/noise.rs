@@ -1,5 +1,6 @@
-//! Random numbers, each a hash of seed, device, request, firing and quantity. A number thus does not depend on threads, on
-//! numbers sampled earlier, or on which other sensor errors are simulated. The generator is SplitMix64, a hash of a counter.
+//! Random numbers, each a hash of seed, device, request, firing and quantity. A number thus does not depend on threads,
+//! on numbers sampled earlier, or on which other sensor errors are simulated. The generator is SplitMix64, a hash of a
+//! counter.
 
 use std::convert::Infallible;
 
@@ -152,8 +153,8 @@ impl RequestNoise {
     /// A random number with the standard normal distribution.
     #[inline]
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
-        // Each random number has its own start of the counter. The distribution nearly always consumes one number, and a few
-        // more in its tails.
+        // Each random number has its own start of the counter. The distribution nearly always consumes one number, and
+        // a few more in its tails.
         self.standard_normal_of(firing, quantity, 0)
     }
 
@@ -210,8 +211,8 @@ fn mix(key: u64, value: u64) -> u64 {
     Counter(key ^ value.wrapping_mul(0xd134_2543_de82_ef95)).step()
 }
 
-/// SplitMix64 from a given state. `rand_xoshiro` constructs it only by a function call that compilers do not inline;
-/// this call takes as long as generating a number.
+/// SplitMix64 from a given state. It replaces the generator of `rand_xoshiro`: the constructor of that generator is not
+/// inlined, and a call of it takes as long as generating a number.
 struct Counter(u64);
 
 impl Counter {

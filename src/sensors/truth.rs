@@ -30,14 +30,14 @@ pub struct FiringTruth {
     pub azimuth_rad: f32,
     /// Elevation of the beam in the sensor's frame, including its error, radians.
     pub elevation_rad: f32,
-    /// Index of the laser.
+    /// Index of the laser in the lidar's list of lasers.
     pub laser: u16,
 }
 
 /// Ground truth of a return, or of its absence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnTruth {
-    /// Index of the firing.
+    /// Index of the firing in [`SweepTruth::firings`].
     pub firing: u32,
     /// Range reported by the receiver, metres; NaN if no return is reported.
     pub reported_m: f32,

@@ -95,7 +95,7 @@ impl Stopwatch {
     }
 }
 
-/// Processor time of this thread so far, nanoseconds.
+/// Processor time that the calling thread has used so far, nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     nanos(rustix::time::clock_gettime(ReadableClock::ThreadCPUTime))
 }
@@ -105,7 +105,7 @@ pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))
 }
 
-/// Offset of another kernel clock from the monotonic clock. It is not constant, because the other clock is steered and
+/// Offset of another kernel clock from the monotonic clock. The offset changes, because the other clock is steered and
 /// set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
@@ -153,8 +153,8 @@ pub fn compare_with(clock: &impl AsFd) -> io::Result<Comparison> {
     Ok(compare(|| read().map(nanos))?)
 }
 
-/// Compares the clock that `read` reads, in nanoseconds, with the monotonic clock. The result is the best of
-/// a few comparisons, because an interruption between two readings spoils one.
+/// Compares the clock that `read` reads, in nanoseconds, with the monotonic clock. Returns the most precise of five
+/// comparisons, because an interruption between two readings makes one imprecise.
 fn compare<E>(read: impl Fn() -> Result<u64, E>) -> Result<Comparison, E> {
     let once = || -> Result<Comparison, E> {
         let before = monotonic_ns();

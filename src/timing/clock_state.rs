@@ -46,14 +46,14 @@ impl ClockState {
             is_synchronised: Some(state != TIME_ERROR),
             max_error_us: Some(timex.maxerror as f64),
             estimated_error_us: Some(timex.esterror as f64),
-            // Scaled by 65536.
+            // `adjtimex` reports parts per million times 65536.
             frequency_ppm: Some(timex.freq as f64 / 65_536.0),
             tai_minus_utc_s: Some(timex.tai),
             comparison_us,
         }
     }
 
-    /// Short text of the state.
+    /// Source and synchronisation as text, for example `tsc, synchronised within 2.3 ms`.
     pub fn describe(&self) -> String {
         let source = self.source.as_deref().unwrap_or("unknown source");
         let synchronised = match (self.is_synchronised, self.max_error_us) {

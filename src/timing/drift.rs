@@ -8,8 +8,8 @@ use crate::time::SimTime;
 const MOST_WINDOWS: usize = 600;
 /// Initial length of a window, nanoseconds.
 const FIRST_LENGTH_NS: u64 = 100_000_000;
-/// Largest number of windows between which slopes are computed; more windows are combined first. So there are at most
-/// 150 x 150 / 2 slopes.
+/// Largest number of windows between which slopes are computed; neighbouring windows are combined first if there are
+/// more. This bounds the number of slopes to 150 x 150 / 2.
 const SLOPE_WINDOWS: usize = 150;
 
 /// Least, mean and largest error in time windows of equal length.
@@ -71,7 +71,7 @@ fn join(one: Option<Sums>, other: Option<Sums>) -> Option<Sums> {
 }
 
 impl Timeline {
-    /// Records an error at `at`.
+    /// Records an error, in nanoseconds, of an event at `at`.
     pub fn record(&mut self, at: SimTime, error_ns: i64) {
         while at.0 / self.length_ns >= MOST_WINDOWS as u64 {
             self.length_ns = self.length_ns.saturating_mul(2);

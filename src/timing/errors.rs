@@ -35,12 +35,12 @@ pub struct Worst {
     pub error_ns: i64,
 }
 
-/// Statistics of a record. Percentiles are of the absolute error.
+/// Statistics of an [`ErrorRecord`]. Percentiles are of the absolute error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorFigures {
     /// Number of recorded events.
     pub count: u64,
-    /// Mean, microseconds; early errors count negative.
+    /// Mean error, microseconds; early errors are negative.
     pub mean_us: f64,
     /// Median of the absolute error, microseconds.
     pub p50_us: f64,
@@ -131,14 +131,14 @@ impl ErrorRecord {
     }
 }
 
-/// Whether `count` values are too few for the `quantile` (0 to 1): it then equals their maximum.
+/// Whether `count` values are so few that their `quantile` (0 to 1) equals their maximum; false if `count` is 0.
 pub fn is_maximum(quantile: f64, count: u64) -> bool {
     // Fractions such as 0.999 have no exact binary representation.
     count > 0 && (1.0 - quantile) * (count as f64) < 1.0 - 1e-9
 }
 
 impl ErrorFigures {
-    /// Absolute error that a share `quantile` (0 to 1) of the errors does not exceed, microseconds, from the histogram.
+    /// The `quantile` (0 to 1) of the absolute errors, computed from the histogram, microseconds.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
         if quantile >= 1.0 {
             return self.max_us;

@@ -5,7 +5,7 @@ macro_rules! choices {
     ($(#[$meta:meta])* $type:ident { $($(#[doc = $help:literal])* $value:ident = $word:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs)] // some words say it
+        #[allow(missing_docs)] // values whose word is clear have no comment
         pub enum $type {
             $($(#[doc = $help])* $value,)+
         }

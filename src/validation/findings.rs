@@ -12,7 +12,7 @@ pub struct Findings {
     pub report: Value,
     /// The results as figures, the most important first.
     pub plots: Vec<Plot>,
-    /// Compared numbers, each with its expected value. The verdict follows from them.
+    /// Comparisons of results with expected values; the verdict follows from these comparisons.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -21,7 +21,7 @@ pub struct Findings {
 pub struct Plot {
     /// Suffix of the file name, which distinguishes the experiment's figures; empty for the first.
     pub stem: &'static str,
-    /// The figure that is drawn.
+    /// Content of the figure; the caller draws it as SVG or PNG.
     pub figure: Figure,
 }
 

@@ -83,7 +83,7 @@ pub(super) fn with_copies(
     let is_it = |part: &&str| part.contains(&format!("name = \"{original}\"\n"));
     let device = parts.find(is_it).expect("the rig has the device");
     for (name, replacements) in copies {
-        // Replaces the name itself, and the end of the link's path.
+        // Replaces the device's name, and the same name at the end of the link's path.
         let mut copy = device.replace(&format!("\"{original}\""), &format!("\"{name}\""));
         copy = copy.replace(&format!("/{original}\""), &format!("/{name}\""));
         for (from, to) in replacements {

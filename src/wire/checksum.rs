@@ -12,10 +12,11 @@ const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
 
-/// For a reflected CRC, the register starts with the bits of `init` in reverse order. With this `init`, it starts with
-/// 0x4c49.
+/// CRC-16 of Livox's SDK 1. For a reflected CRC, the register starts with the bits of `init` in reverse order: here
+/// with 0x4c49.
 const LIVOX_16: Crc<u16> =
     Crc::<u16>::new(&Algorithm { init: 0x4c49_u16.reverse_bits(), check: 0xab4e, ..CRC_16_KERMIT });
+/// CRC-32 of Livox's SDK 1. The register starts with 0x564f580a xor all ones.
 const LIVOX_32: Crc<u32> = Crc::<u32>::new(&Algorithm {
     init: (0x564f_580a_u32 ^ u32::MAX).reverse_bits(),
     check: 0xb08d_b5b1,
@@ -32,8 +33,8 @@ pub fn crc16_umts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u16 {
     digest.finalize()
 }
 
-/// CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0. Each byte is combined with the previous one, and the
-/// register moves by one bit per byte. No catalogue of CRCs has it; all drivers use it.
+/// CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0. For each byte, the register is shifted by
+/// one bit and combined with this byte and the previous one. No catalogue of CRCs has this CRC; all drivers use it.
 pub fn crc16_sick(bytes: &[u8]) -> u16 {
     let step = |(crc, previous): (u16, u8), &byte: &u8| {
         let shifted = if crc & 0x8000 != 0 { (crc << 1) ^ 0x8005 } else { crc << 1 };
@@ -53,7 +54,7 @@ pub fn crc16_ibm_3740(bytes: &[u8]) -> u16 {
 }
 
 /// CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor 0x3fff, over the low
-/// seven bits of each byte. No catalogue of CRCs has it.
+/// seven bits of each byte. No catalogue of CRCs has this CRC.
 pub fn crc14_kangaroo(bytes: &[u8]) -> u16 {
     let step = |crc: u16, byte: &u8| {
         (0..7).fold(crc ^ u16::from(byte & 0x7f), |crc, _| {

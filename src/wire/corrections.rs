@@ -27,14 +27,14 @@ pub struct Correction {
 pub enum Content {
     /// Reference point of the base's antenna, and the antenna's height above it.
     Place {
-        /// Earth-centred, Earth-fixed position, metres.
+        /// Earth-centred, Earth-fixed position of the reference point, metres.
         ecef_m: DVec3,
-        /// Height of the antenna, metres; 0 in a message 1005.
+        /// Height of the antenna above the reference point, metres; 0 in a message 1005.
         height_m: f64,
     },
     /// Observations of one satellite system at an instant.
     Observations(Observations),
-    /// Biases between GLONASS signals, which a rover needs to fix their ambiguities.
+    /// Biases between GLONASS signals. A rover needs them to fix GLONASS ambiguities.
     GlonassBiases,
     /// 4072.0 and 4072.1: messages of a base that may move.
     MovingBase,
@@ -64,7 +64,8 @@ pub struct Observed {
     pub band: u8,
     /// Pseudorange, metres.
     pub pseudorange_m: f64,
-    /// Carrier phase as a distance, metres, with an unknown integer number of wavelengths; `None` if the message lacks it.
+    /// Carrier phase as a distance, metres, with an unknown integer number of wavelengths; `None` if the message lacks
+    /// it.
     pub phase_m: Option<f64>,
 }
 
@@ -101,7 +102,7 @@ macro_rules! observations {
 }
 
 impl Correction {
-    /// Reads a message with header and CRC; `None` if the CRC is wrong or there is no message number.
+    /// Reads a message with header and CRC; `None` if the CRC is wrong or the message has no number.
     pub fn parse(message: &[u8]) -> Option<Self> {
         let frame = MessageFrame::new(message).ok()?;
         let head = Self::damaged(frame.data())?;
@@ -153,8 +154,8 @@ impl Correction {
         of(observations.map_or(Content::Other, Content::Observations))
     }
 
-    /// Reads only the header of a message whose CRC is wrong; number and station may therefore be wrong, too. `payload`
-    /// is the part after the length. `None` if there is no message number.
+    /// Reads only the header of a message with a wrong CRC. The number and the station may be wrong, too. `payload` is
+    /// the part after the length. `None` if it is too short for a message number.
     pub fn damaged(payload: &[u8]) -> Option<Self> {
         let twelve_bits = |at: usize| {
             let byte = |n: usize| payload.get(at / 8 + n).copied().map(u16::from);

@@ -42,8 +42,9 @@ pub mod opcode {
     pub const STOP: u8 = 173;
 }
 
-/// Number of argument bytes of an opcode; `None` for an unknown opcode. For a song or a list of packets, it depends on one
-/// of the arguments, the number of notes or packets; [`NoFrame::Incomplete`] if `so_far` lacks this argument.
+/// Number of argument bytes of an opcode; `None` for an unknown opcode. For a song or a list of packets, one of the
+/// arguments determines this number: the count of notes or packets. [`NoFrame::Incomplete`] if `so_far` lacks the
+/// count.
 fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
     use self::opcode as op;
     let counted = |place: usize, each: usize| {

@@ -1,5 +1,5 @@
-//! Commands to a driven robot without a drive base, one per datagram: input of `trajectory = { kind = "drive", twist
-//! = "ADDRESS:PORT", … }`.
+//! Drive commands for a robot whose rig has no drive base (motor controller), one per datagram: input of
+//! `trajectory = { kind = "drive", twist = "ADDRESS:PORT", … }`.
 //!
 //! Fixed little-endian fields without padding, as in [`super::feed`]; `docs/DRIVING.md` has the table of
 //! offsets. In Python: `struct.pack("<4sIIdd", b"MNDR", 1, 0, forward_m_s, turn_rad_s)`.
@@ -18,7 +18,7 @@ pub const MAX_RATE_RAD_S: f64 = 100.0;
 /// Command to the robot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DriveOrder {
-    /// Kind 0: drive with this velocity.
+    /// Kind 0: drive with this speed and rate of turn.
     Twist {
         /// Forward speed, m/s.
         forward_m_s: f64,
@@ -43,18 +43,20 @@ pub enum OrderFault {
     #[error("a drive command has {DATAGRAM_LEN} bytes")]
     Length,
     /// The datagram has another magic or version.
-    #[error("not version {VERSION} of a drive command")]
+    #[error("a drive command begins with `MNDR` and version {VERSION}")]
     Version,
     /// Unknown kind of command.
     #[error("unknown kind of drive command; allowed: 0 to 3")]
     Kind,
     /// A value is not finite or too large, or is not 0 in an unused field.
-    #[error("a value is out of range")]
+    #[error(
+        "a value is out of range; allowed: {MAX_SPEED_M_S} m/s, {MAX_RATE_RAD_S} rad/s, 0 if unused"
+    )]
     Value,
 }
 
 impl DriveOrder {
-    /// Reads a datagram. Kinds without values have zeros in the fields for values.
+    /// Reads a datagram. In all kinds except 0, speed and rate of turn must be 0.
     ///
     /// # Errors
     /// The datagram is not a valid command.

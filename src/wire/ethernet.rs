@@ -1,8 +1,8 @@
 //! UDP datagrams in Ethernet frames: builds frames for recordings, and finds datagrams in captures.
 //!
-//! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP. It reproduces parsed frames
-//! byte for byte, as [`crate`] promises. [`Content::find`] reads any capture: VLAN tags, IPv6, raw IP, the Linux
-//! "cooked" and the loopback link types, and padding.
+//! [`FrameHeader`] describes the frames that products send: Ethernet II, IPv4 without options, UDP. It reproduces
+//! parsed frames byte for byte, as [`crate`] promises. [`Content::find`] reads the frames of any capture: also VLAN
+//! tags, IPv6, raw IP, the Linux "cooked" and the loopback link types, and padding.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -165,7 +165,7 @@ impl LinkType {
 pub enum Content<'a> {
     /// A UDP datagram that is not fragmented. The capture may lack bytes at its end, see [`Datagram::missing`].
     Udp(Datagram<'a>),
-    /// Other content: the usual name of its protocol, or the reason why it is not read, such as `IP fragment`.
+    /// Other content: the name of its protocol, or the reason why it is not decoded, such as `IP fragment`.
     Other(&'static str),
 }
 
@@ -215,7 +215,8 @@ pub enum UdpChecksum {
 impl<'a> Content<'a> {
     /// Searches for a UDP datagram in a captured frame.
     ///
-    /// Errors: the frame ends within its headers, or headers contradict each other.
+    /// # Errors
+    /// The frame ends within its headers, or headers contradict each other.
     pub fn find(link: LinkType, frame: &'a [u8]) -> Result<Self, ParseError> {
         match sliced(link, frame)? {
             Some(sliced) => Self::of(&sliced),

@@ -161,7 +161,7 @@ impl Frame {
         out.extend([HEAD, self.packet.kind(), 0, self.sequence, 0, 0, 0]);
         self.packet.emit(out);
         let payload = start + OVERHEAD - 1;
-        // Every payload of a parsed or newly made `Packet` fits.
+        // Only a `Skipped` packet can have a longer payload, which is truncated.
         out[start + 2] = (out.len() - payload).min(255) as u8;
         out.truncate(payload + 255);
         out[start + 4] = crc8_maxim(&out[start..start + 4]);

@@ -1,6 +1,6 @@
 //! Poses and twists from another simulator, one per datagram: input of `kind = "feed"`.
 //!
-//! The bincode format with fixed integers (`wincode`'s default): consecutive little-endian fields without
+//! The format is bincode with integers of fixed length (`wincode`'s default): consecutive little-endian fields without
 //! gaps. `docs/FEED.md` has the table of offsets.
 
 /// Length of a datagram, bytes.
@@ -17,7 +17,7 @@ pub const MAX_SPEED_M_S: f64 = 1e3;
 /// Largest angular rate, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 1e2;
 
-/// Pose and twist of a body, from its sender.
+/// Pose and twist of a body, as received from another simulator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseTwist {
     /// The constant [`MAGIC`].
@@ -28,7 +28,7 @@ pub struct PoseTwist {
     pub sequence: u64,
     /// Time of the pose on the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
-    /// Position of the body, World, metres.
+    /// Position of the body in the World frame, metres.
     pub position_m: [f64; 3],
     /// Rotation from the Body frame to World, a unit quaternion: x, y, z, w.
     pub orientation_xyzw: [f64; 4],
@@ -48,18 +48,20 @@ pub enum FeedFault {
     #[error("a datagram of the feed has {DATAGRAM_LEN} bytes")]
     Length,
     /// The datagram has another magic or version.
-    #[error("not version {VERSION} of the feed")]
+    #[error("a datagram of the feed begins with `MNFD` and version {VERSION}")]
     Version,
     /// A value is not finite, or exceeds its limit, such as [`MAX_SPEED_M_S`].
-    #[error("a value is out of range")]
+    #[error(
+        "a value is out of range; allowed: {MAX_POSITION_M} m, {MAX_SPEED_M_S} m/s, {MAX_RATE_RAD_S} rad/s"
+    )]
     Value,
     /// The quaternion is not of unit length.
-    #[error("the orientation is not a unit quaternion")]
+    #[error("the orientation is not a unit quaternion: its length must be 0.99 to 1.01")]
     Orientation,
 }
 
 impl PoseTwist {
-    /// Reads a datagram. The quaternion's length must be within a hundredth of 1.
+    /// Reads a datagram. The quaternion's length must be between 0.99 and 1.01.
     ///
     /// # Errors
     /// The datagram is not a valid pose.

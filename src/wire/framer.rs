@@ -19,8 +19,8 @@ impl From<super::ParseError> for NoFrame {
     }
 }
 
-/// Rules for finding the frames of a format. Formats that share a line are one format with several kinds of frames,
-/// which the first byte distinguishes.
+/// Rules for finding the frames of a format. If several formats share a line, one implementation finds the frames of
+/// all of them; the first byte of a frame shows its format.
 pub trait Framing {
     /// A complete frame. Most formats accept only frames with a correct checksum.
     type Frame;
@@ -66,8 +66,8 @@ pub struct Piece<'a, T> {
     pub frame: Option<T>,
 }
 
-/// Finds frames in a stream. It stores at most twice the length of the longest frame. The frames found do not depend on
-/// how the stream is divided into pieces.
+/// Finds frames in a stream. A framer stores at most twice the length of the longest frame. The frames found do not
+/// depend on how the stream is divided into pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Framer<F> {
     format: F,

@@ -6,7 +6,7 @@ use super::framer::{Framing, NoFrame, head, require, whole};
 use super::nmea::MAX_SENTENCE_LEN;
 use super::{checksum, ubx};
 
-/// An item of a stream.
+/// A line, frame or message in the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A line from `$` to LF; its checksum may be wrong.

@@ -197,8 +197,8 @@ record! {
     /// Types 0201 and 8201 (hexadecimal): gains of the speed controllers.
     #[derive(Copy, serde::Serialize)]
     Gains: Le 24 {
-        /// Proportional, integral, differential gain, feed-forward, stiction and limit of the integral,
-        /// in hundredths, of the left side.
+        /// Gains of the left side, in hundredths: proportional, integral, differential, feed-forward, stiction, and
+        /// limit of the integral.
         left: [i16; 6],
         /// Gains of the right side, in the order of `left`.
         right: [i16; 6],

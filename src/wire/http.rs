@@ -1,11 +1,11 @@
-//! Requests to a web interface and answers, as values.
+//! HTTP requests to a web interface and their answers, as data types without I/O.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 /// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// The method.
+    /// Method of the request; [`HttpMethod::Other`] if it is unknown.
     pub method: HttpMethod,
     /// Path as received, without the query.
     pub path: String,
@@ -66,9 +66,9 @@ pub enum HttpMethod {
 pub struct HttpResponse {
     /// Status code, 100..=599.
     pub status: u16,
-    /// The media type of the body.
+    /// Media type of the body, such as `text/html`.
     pub content_type: &'static str,
-    /// The body.
+    /// Body of the answer, in the media type `content_type`.
     pub body: Vec<u8>,
 }
 

@@ -1,10 +1,13 @@
 //! Serial protocols of Dimension Engineering's Kangaroo x2 motion controller.
 //!
-//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit set. The
-//! CRC covers all bytes before it and is sent as two groups of seven bits. The controller answers with the command
-//! [`REPLY`]. A number is sent as twice its magnitude, plus 1 if it is negative, in groups of six bits, lowest first; bit 6
-//! of a byte is set if another group follows. Text: `<channel>,<command>` followed by CR, LF or both. A byte of 128 or
-//! above begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library, and the log of a real controller.
+//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit set. The CRC
+//! covers all bytes before it and is sent as two groups of seven bits. The controller answers with the command
+//! [`REPLY`]. A number is sent as twice its magnitude, plus 1 if it is negative, in groups of six bits, lowest first;
+//! bit 6 of a byte is set if another group follows.
+//!
+//! Text: `<channel>,<command>` followed by CR, LF or both. A byte of 128 or above begins a packet instead of a line.
+//!
+//! Sources: the Kangaroo x2 manuals, the maker's Arduino library, and the log of a real controller.
 
 use super::checksum::crc14_kangaroo;
 use super::framer::{Framing, NoFrame, head, require, whole};
@@ -81,7 +84,7 @@ pub fn put_number(out: &mut Vec<u8>, number: i64) {
     }
 }
 
-/// Removes a byte from the start of `data` if `is_there`; `None` otherwise, or if `data` is empty.
+/// Removes the first byte of `data` if `is_there` is true. Returns `None` if `is_there` is false or `data` is empty.
 pub fn take_byte(data: &mut &[u8], is_there: bool) -> Option<u8> {
     let (first, rest) = data.split_first().filter(|_| is_there)?;
     *data = rest;

@@ -74,7 +74,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// A field with a value that the format does not define.
+    /// The error [`ParseError::Value`] for an integer field; `allowed` describes the allowed values.
     pub fn value(field: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
         Self::Value { field, value: value.into(), allowed }
     }

@@ -5,9 +5,9 @@
 pub enum Parity {
     /// No parity bit.
     None,
-    /// An even number of ones.
+    /// The number of ones in the data and parity bits is even.
     Even,
-    /// An odd number of ones.
+    /// The number of ones in the data and parity bits is odd.
     Odd,
 }
 
@@ -18,7 +18,7 @@ pub struct LineSettings {
     pub baud: u32,
     /// Number of data bits: 7 or 8.
     pub data_bits: u8,
-    /// The parity bit.
+    /// Kind of parity bit.
     pub parity: Parity,
     /// Number of stop bits: 1 or 2.
     pub stop_bits: u8,
@@ -30,7 +30,7 @@ impl LineSettings {
         Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
     }
 
-    /// Full-speed USB as a serial port, 12 Mbit/s: the bit rate that a host sets has no effect.
+    /// Serial port over full-speed USB: 12 Mbit/s, whatever bit rate a host sets.
     pub const USB: Self = Self::eight_n_one(12_000_000);
 
     /// Number of bits of a character, including start and stop bits.
@@ -40,13 +40,13 @@ impl LineSettings {
             + u32::from(self.stop_bits)
     }
 
-    /// Duration of `bytes` characters on the line, nanoseconds.
+    /// Duration of `bytes` characters on the line, nanoseconds, rounded up.
     pub fn duration_ns(&self, bytes: usize) -> u64 {
         let bits = bytes as u64 * u64::from(self.bits_per_byte());
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
     }
 
-    /// Levels of the line for the bits of `bytes` without gaps; `true` is high.
+    /// Level of the line during each bit of `bytes`, which follow one another without gaps; `true` is high.
     pub fn levels(&self, bytes: &[u8]) -> Vec<bool> {
         let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
         for &byte in bytes {
@@ -76,9 +76,9 @@ pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> V
 /// Bytes that a UART with the settings `receiver` receives from these levels. Each level lasts one bit at the rate
 /// `baud`.
 ///
-/// The line idles before the first level and after the last one. The receiver searches for a falling edge and samples the
-/// middle of each bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0, as Linux
-/// passes it to programs (`termios(3)`, neither IGNPAR nor PARMRK).
+/// The line idles before the first level and after the last one. The receiver searches for a falling edge and samples
+/// the middle of each bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0. Linux
+/// does the same if neither IGNPAR nor PARMRK is set (`termios(3)`).
 pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
     // Instants are integers in units of 1 / (2 * baud * receiver.baud) s.
     let sent_bit = 2 * u64::from(receiver.baud.max(1));

@@ -13,7 +13,7 @@ pub const OVERHEAD: usize = 6;
 /// Longest data of a field, bytes.
 pub const MAX_FIELD_DATA: usize = 253;
 
-/// Descriptor sets.
+/// Descriptor sets: groups of commands or measurements.
 pub mod set {
     /// Base commands: ping, idle, device information.
     pub const BASE: u8 = 0x01;
@@ -67,7 +67,7 @@ impl Field {
         Self { descriptor, data: data.into() }
     }
 
-    /// Acknowledges `command` with a code of [`reply`].
+    /// Acknowledgement of the command with the descriptor `command`. `code` is a code of [`reply`].
     pub fn ack(command: u8, code: u8) -> Self {
         Self::new(reply::ACK, [command, code])
     }
@@ -134,7 +134,7 @@ impl Packet {
     }
 }
 
-/// Splits the payload into fields; `None` if their lengths do not match its length.
+/// Splits the payload into fields; `None` if the fields' lengths do not match the payload's length.
 fn fields(mut payload: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     while let Some((&length, _)) = payload.split_first() {

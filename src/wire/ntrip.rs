@@ -1,14 +1,14 @@
 //! NTRIP, the protocol of casters for corrections: version 1 (RTCM 10410.0, a text protocol over TCP) and version 2
 //! (RTCM 10410.1, HTTP/1.1 with chunks).
 //!
-//! This module has both ends: a caster reads and a client writes a [`Request`]; a client reads and a caster writes an
-//! [`Answer`]. [`MAX_HEAD`] limits the size of a received header.
+//! The module is for both ends: a client writes a [`Request`], which a caster reads; the caster writes an [`Answer`],
+//! which the client reads. [`MAX_HEAD`] limits the size of a received header.
 
 use std::fmt::Write;
 
 /// Largest size of a request, or of an answer without its data, bytes.
 pub const MAX_HEAD: usize = 4096;
-/// Largest length of a chunk's length line with its extensions, bytes.
+/// Longest line before a chunk, which contains the chunk's length and extensions, bytes.
 const MAX_CHUNK_HEAD: usize = 64;
 /// Longest chunk that is accepted, bytes.
 const MAX_CHUNK: usize = 1 << 20;
@@ -96,7 +96,8 @@ pub enum Answer {
     Unauthorized,
     /// Unknown stream.
     NotFound,
-    /// Any other answer, with the caster's text.
+    /// Any other answer. [`Answer::parse`] returns its status line, at most 80 characters. [`Answer::to_bytes`] writes
+    /// an error 400 with this text as the reason.
     Other(String),
 }
 
@@ -237,7 +238,7 @@ impl Chunks {
 /// Line of a stream in a source table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source<'a> {
-    /// The name of the stream.
+    /// Name of the stream (mount point).
     pub mount_point: &'a str,
     /// Approximate latitude of the base, degrees.
     pub latitude_deg: f64,

@@ -23,7 +23,8 @@
 use super::checksum::xor8;
 use super::framer::{Framing, NoFrame, require};
 
-/// One sentence. Each number is an integer in units of the last decimal of its text: a `compass` of 92.31 degrees is 9231.
+/// One sentence. Each field is an integer; its unit is the last decimal of the text: a compass of 92.31 degrees is
+/// 9231.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
     /// Number of the sentence, modulo 65536.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Peer {
     /// Number of the connection, unique for the device.
     pub connection: u64,
-    /// Index of the device's port: ports of the link come first, then those of the controls.
+    /// Index of the device's port: the ports of the link come first, then the ports of the control interfaces.
     pub port: u8,
     /// The host's address.
     pub from: IpAddr,
@@ -17,7 +17,7 @@ pub struct Peer {
 /// Settings of a pseudo-terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtyOptions {
-    /// Path of a symbolic link to the terminal, which Menura creates.
+    /// Path of the symbolic link to the terminal; Menura creates the link.
     pub path: PathBuf,
     /// Whether a host with a different bit rate receives garbled bytes. If false, bit rates have no effect.
     pub strict_rate: bool,
@@ -44,7 +44,7 @@ pub struct SerialOptions {
     pub pulse_line: Option<PulseLine>,
 }
 
-/// Settings of a socket for datagrams.
+/// Settings of a UDP socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpOptions {
     /// Destination.

@@ -31,7 +31,7 @@ pub trait Record: Sized {
 
 /// A field of a record in the byte order `Order`.
 pub trait Field<Order>: Sized {
-    /// Length in bytes; for fields of variable length, the smallest.
+    /// Length in bytes; for fields of variable length, the smallest length.
     const MIN_LEN: usize;
 
     /// Reads a value from the start of the remaining bytes.
@@ -53,7 +53,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Creates a reader of `bytes`; error messages name them `what`.
+    /// Creates a reader of `bytes`. `what` is the name of these bytes in error messages.
     pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
         Self { what, whole: bytes.len(), rest: bytes }
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// There are too few bytes. The reading functions below return this error, too.
+    /// There are too few bytes. All functions that read return this error.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// All remaining bytes.
+    /// Reads all remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a `T` from bytes that contain nothing else. Error messages name it `what`.
+/// Reads a `T` from bytes that contain nothing else. `what` is the name of the `T` in error messages.
 ///
 /// # Errors
 /// See [`Record::parse`].

@@ -10,7 +10,7 @@ use super::framer::{Framing, NoFrame, head, whole};
 
 /// Possible addresses of a controller.
 pub const ADDRESSES: std::ops::RangeInclusive<u8> = 0x80..=0x87;
-/// Answer to a write.
+/// Answer of the controller to a write.
 pub const ACK: u8 = 0xff;
 
 /// Command numbers, decimal as in the manual.
@@ -169,9 +169,9 @@ pub mod command {
     pub const WRITE_EEPROM: u8 = 253;
 }
 
-/// Possible lengths of a write's data, bytes. If firmware versions differ, the shorter length comes first. `None` for
-/// commands that do not write. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3`
-/// and `basicmicro` 2.0.10, which use the longer forms.
+/// Possible lengths of the data that a write command contains, bytes. Some lengths depend on the firmware; the shorter
+/// one comes first. `None` for commands that do not write. Sources: the manual of firmware 4.1.34, and the maker's
+/// Python libraries `roboclaw_3` and `basicmicro` 2.0.10, which use the longer forms.
 fn lengths(command: u8) -> Option<&'static [usize]> {
     Some(match command {
         command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],

@@ -11,7 +11,7 @@ const HEAD_LEN: usize = 4;
 const PANDAR_ROOM: usize = 1500;
 /// Length of the packet in a `VelodynePacket`, bytes.
 const VELODYNE_LEN: usize = 1206;
-/// Largest number of packets in a message.
+/// Largest number of packets that are read from a message; further packets are ignored.
 const MAX_PACKETS: u32 = 1 << 20;
 
 /// Types of messages with packets.
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Default destination UDP port of the product's packets, because the messages contain no ports.
+    /// Default UDP destination port of the product for this payload. The messages themselves contain no ports.
     pub fn usual_port(self, payload: &[u8]) -> u16 {
         match self {
             Self::VelodyneScan | Self::PandarScan | Self::NebulaPackets => 2368,
@@ -115,7 +115,7 @@ impl Kind {
     }
 }
 
-/// Type of the messages of [`nebula_packet`].
+/// Name of the message type that [`nebula_packet`] writes.
 pub const NEBULA_TYPE: &str = "nebula_msgs/msg/NebulaPackets";
 /// Definition of [`NEBULA_TYPE`], as ROS 2 recordings store it.
 pub const NEBULA_DEFINITION: &str = "\
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn packets_of_fixed_room_are_cut_to_their_size() {
-        // Big-endian, with an empty name and one packet of two bytes.
+        // Big-endian, with an empty frame id and one packet of two bytes.
         let mut bytes = vec![0, 0, 0, 0];
         let mut word = |value: u32| bytes.extend(value.to_be_bytes());
         [5, 6, 1].into_iter().for_each(&mut word);

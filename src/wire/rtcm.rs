@@ -30,9 +30,9 @@ pub struct Signal {
     pub satellite: u8,
     /// Band and attribute of the signal's RINEX code, such as `1C`.
     pub code: (u8, char),
-    /// Pseudorange, which does not include the receiver's clock error, metres.
+    /// Pseudorange without the receiver's clock error, metres.
     pub code_m: f64,
-    /// Carrier phase as a distance, metres, within a kilometre of the pseudorange.
+    /// Carrier phase as a distance, metres; it must differ from the pseudorange by less than a kilometre.
     pub carrier_m: f64,
     /// Rate of the carrier phase, m/s.
     pub rate_m_s: f64,
@@ -122,8 +122,8 @@ fn bytes(message: &Message) -> Option<Vec<u8>> {
     MessageBuilder::new().build_message(message).ok().map(<[u8]>::to_vec)
 }
 
-/// The multiple signal message of a system, with compact measurements (MSM4) or full, precise ones (MSM7). `None` if
-/// there are more than 64 combinations of satellite and signal code, or the message cannot be encoded.
+/// The multiple signal message of a system: MSM7 with full, precise measurements if `is_full`, otherwise the compact
+/// MSM4. `None` if there are more than 64 combinations of satellite and signal code, or the message cannot be encoded.
 pub fn multiple_signals(
     system: System,
     is_full: bool,
@@ -293,7 +293,8 @@ fn fine<'a>(
     })
 }
 
-/// DF402: code of the minimum lock time: 0 below 32 ms, 1 from 32 ms, 2 from 64 ms and so on, at most 15.
+/// DF402, code of the minimum lock time: 0 below 32 ms, 1 from 32 ms, 2 from 64 ms, 3 from 128 ms and so on, at most
+/// 15.
 fn lock_indicator(lock_ms: u64) -> u8 {
     (lock_ms / 32).checked_ilog2().map_or(0, |power| (power + 1).min(15) as u8)
 }
@@ -341,8 +342,8 @@ mod tests {
     const HEAD: Head =
         Head { station: 2003, gps_ms: 2445 * WEEK_MS + 552_463_000, leap_s: 18, has_more: true };
 
-    /// A precise message (MSM7) reproduces pseudoranges to half a millimetre, and carrier ranges and rates to a tenth of a
-    /// millimetre (per second). A compact message (MSM4) is shorter.
+    /// A precise message (MSM7) reproduces pseudoranges to half a millimetre, and carrier ranges and rates to a tenth
+    /// of a millimetre (per second). A compact message (MSM4) is shorter.
     #[test]
     fn measurements_come_back() {
         let full = multiple_signals(System::Gps, true, &HEAD, &signals()).unwrap();

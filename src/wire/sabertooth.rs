@@ -1,7 +1,7 @@
 //! Packet serial protocol of Dimension Engineering's Sabertooth motor drivers.
 //!
 //! `address | command | value | sum`. Only the address has its highest bit set; `sum` is the sum of the three bytes
-//! before it, modulo 128. Packets are never answered. Source: the Sabertooth user's guides.
+//! before it, modulo 128. The motor driver never answers. Source: the Sabertooth user's guides.
 
 use super::framer::{Framing, NoFrame, require, whole};
 

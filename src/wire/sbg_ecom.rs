@@ -94,8 +94,8 @@ pub mod code {
     pub const INVALID_PARAMETER: u16 = 9;
 }
 
-/// Periodic output rates that `OUTPUT_CONF` accepts, as the number of main loops (200 Hz) per log: 40 is 5 Hz. `OUTPUT_CONF`
-/// contains this number.
+/// Divisors that `OUTPUT_CONF` accepts for periodic logs. The main loop runs at 200 Hz; the divisor 40 gives 5 logs per
+/// second.
 pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 
 /// One frame.

@@ -190,7 +190,7 @@ fn formats() -> Vec<Format> {
             .map(|message| message.emit().into_bytes())
             .collect(),
             |bytes| match foxglove::ClientMessage::parse(str::from_utf8(bytes).ok()?).ok()? {
-                // Of other requests, only the name is stored.
+                // `Other` stores only the name of a request.
                 foxglove::ClientMessage::Other(_) => None,
                 message => Some(message.emit().into_bytes()),
             },

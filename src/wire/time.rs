@@ -1,6 +1,6 @@
 //! Instants of a run, and their civil time.
 //!
-//! [`SimTime`] counts nanoseconds since the start of a run; the simulation uses no other time. [`Epoch`] has the UTC
+//! [`SimTime`] counts nanoseconds since the start of a run; the simulation uses no other time. [`Epoch`] stores the UTC
 //! of the start, for devices that output UTC.
 
 pub mod duration;
@@ -81,7 +81,7 @@ impl Epoch {
     }
 
     /// GPS time at `at`, nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the start of the run, GPS time is
-    /// ahead of UTC by [`gps_minus_utc_s`]. Afterwards it advances with the run, also across a leap second.
+    /// ahead of UTC by [`gps_minus_utc_s`]. Afterwards, GPS time advances with the run, also across a leap second.
     pub fn gps_ns(&self, at: SimTime) -> i128 {
         let leap_s = gps_minus_utc_s(self.start.as_second());
         self.unix_ns(at) + (i128::from(leap_s) - GPS_EPOCH_UNIX_S) * SECOND_NS
@@ -114,7 +114,7 @@ const LEAP_SECONDS: [(i64, u8); 6] = [
     (915_148_800, 13),   // 1999-01-01
 ];
 
-/// GPS minus UTC at a POSIX time, seconds; runs start in the year 2000 or later.
+/// GPS minus UTC at a POSIX time, seconds. Valid from 1999 on; runs start in the year 2000 or later.
 pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
     LEAP_SECONDS.iter().find(|(since, _)| unix_s >= *since).map_or(13, |(_, leap)| *leap)
 }
@@ -130,9 +130,9 @@ pub struct UtcInstant {
     pub gps_minus_utc_s: u8,
 }
 
-/// The next change of GPS minus UTC after an instant of GPS time or, if there is none, the last change. Returns the
-/// GPS time of the change in seconds, at the end of the leap second, and the new value in seconds. For `inserted_on`,
-/// see [`utc_at_gps`].
+/// The next change of GPS minus UTC after the GPS time `gps_ns` or, if none follows, the last change. Returns the GPS
+/// time of the change, which is the end of the leap second, in seconds, and the new value in seconds. For
+/// `inserted_on`, see [`utc_at_gps`].
 pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> (i64, u8) {
     let mut last = None;
     for (unix_s, leap_s) in changes(inserted_on) {
@@ -165,8 +165,8 @@ pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcIn
     }
 }
 
-/// The changes of GPS minus UTC: those of [`LEAP_SECONDS`], earliest first, then the one at the end of `inserted_on`,
-/// if that is later.
+/// The changes of GPS minus UTC, earliest first: the changes of [`LEAP_SECONDS`], then the change at the end of
+/// `inserted_on`, if this day is later.
 fn changes(inserted_on: Option<jiff::civil::Date>) -> impl Iterator<Item = (i64, u8)> {
     let (newest_unix_s, newest_leap_s) = LEAP_SECONDS[0];
     let told = inserted_on

@@ -21,7 +21,7 @@ pub const POSE_LEN: usize = 64;
 pub const FIRING_LEN: usize = 24;
 /// Length of a return, bytes.
 pub const RETURN_LEN: usize = 24;
-/// Offset of the number of poses in the header; the numbers of firings and returns follow.
+/// Offset of the number of poses in the header. The numbers of firings and of returns follow it.
 const COUNTS: usize = 32;
 /// Bit of [`ReturnRecord::slots`] for light from a mirror image.
 pub const MIRRORED: u8 = 0x80;
@@ -57,7 +57,7 @@ pub struct PacketRecord {
     pub sha256: [u8; 8],
     /// Poses of the sensor, in order of time.
     pub poses: Vec<PoseRecord>,
-    /// Pulses whose results are in the packet, also those without a reported return.
+    /// Pulses whose results are in the packet, including pulses without a reported return.
     pub firings: Vec<FiringRecord>,
     /// Returns, in the order of the firings.
     pub returns: Vec<ReturnRecord>,
@@ -87,8 +87,8 @@ pub struct FiringRecord {
     pub first_return: u32,
     /// Index of the laser.
     pub laser: u16,
-    /// Number of the pulse's records in [`PacketRecord::returns`], at least 1: a pulse without a reported return has one
-    /// record.
+    /// Number of the pulse's records in [`PacketRecord::returns`], at least 1: a pulse without a reported return has
+    /// one record.
     pub returns: u8,
 }
 
@@ -99,20 +99,20 @@ pub struct ReturnRecord {
     pub reported_m: f32,
     /// True range of the surface, metres; NaN if nothing was hit.
     pub true_m: f32,
-    /// Index of the instance that was hit: in the scene, or the scene's number of instances plus the index of the moving
-    /// object. All ones if no surface was hit, as for weather.
+    /// Index of the instance that was hit: in the scene, or the scene's number of instances plus the index of the
+    /// moving object. All ones if no surface was hit, for example if rain reflected the pulse.
     pub instance: u32,
-    /// Index of the material in the scene of the instance; [`NONE`] if no surface was hit, as for weather.
+    /// Index of the material in the scene of the instance; [`NONE`] if no surface was hit.
     pub material: u16,
-    /// Index of the label in the file's list.
+    /// Index of the label in the file's list of labels.
     pub label: u16,
     /// Cosine of the angle of incidence, times 65535.
     pub cos_incidence: u16,
-    /// Share of the echo's light that comes from the surface, times 65535.
+    /// Share of the echo's light that this surface reflected, times 65535.
     pub share: u16,
     /// Index of the moving object; [`NONE`] for static surfaces, and if no surface was hit.
     pub object: u16,
-    /// Reason why the return is not that of the nearest surface, or why there is none: discriminant of `Why` in
+    /// Reason why the return is not from the nearest surface, or why there is no return: discriminant of `Why` in
     /// `sensors::truth`.
     pub why: u8,
     /// Reported echoes that contain the return, one bit each (dual return: 1 strongest, 2 last), and [`MIRRORED`].

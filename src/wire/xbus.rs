@@ -72,7 +72,7 @@ pub mod error {
     pub const PARAMETER: u8 = 0x21;
 }
 
-/// Baud rates and their ids in `SetBaudrate`; 921600 has two ids.
+/// Ids of bit rates in `SetBaudrate`, with the rates in bits per second; 921600 has two ids.
 pub const BAUD_IDS: [(u8, u32); 13] = [
     (0x00, 460_800),
     (0x01, 230_400),
@@ -92,7 +92,7 @@ pub const BAUD_IDS: [(u8, u32); 13] = [
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Bus id: [`MASTER`], or that of a device on a bus.
+    /// Bus id: [`MASTER`], or the id of a device on a bus.
     pub bus_id: u8,
     /// Message id, see [`mid`].
     pub mid: u8,
@@ -217,7 +217,7 @@ pub enum LocalFrame {
 }
 
 impl Xdi {
-    /// The data id with its group and type only, without precision and frame.
+    /// The data id without precision and frame: group and type.
     pub fn what(self) -> Self {
         Self(self.0 & 0xfff0)
     }
@@ -325,7 +325,7 @@ impl Item {
 pub struct OutputItem {
     /// Data id of the item.
     pub xdi: Xdi,
-    /// Rate, Hz; 0xFFFF for items that are in every message.
+    /// Rate, Hz; 0xFFFF: the item is in every message.
     pub rate_hz: u16,
 }
 

@@ -87,8 +87,8 @@ impl ColourMap {
         [self.levels[0].width, self.levels[0].height]
     }
 
-    /// Mean colour of a square around `uv`; `span` is its side as a share of the image's longer side. Coordinates repeat;
-    /// `v` runs up from the bottom edge.
+    /// Approximate mean colour of a square around `uv`, from the version of the image with a suitable size. `span` is
+    /// the square's side as a share of the image's longer side. Coordinates repeat; `v` runs up from the bottom edge.
     pub fn sample(&self, uv: [f32; 2], span: f32) -> Rgb {
         let texels = span * self.levels[0].width.max(self.levels[0].height) as f32;
         let mut level = 0;

@@ -132,7 +132,7 @@ impl Terrain {
         let area = ab.x * ac.y - ab.y * ac.x;
         let v = (px * ac.y - py * ac.x) / area;
         let w = (ab.x * py - ab.y * px) / area;
-        // Neighbours overlap slightly, so that rounding leaves no gap between them.
+        // Neighbouring triangles overlap slightly, so that rounding leaves no gap between them.
         const HAIR: f64 = -1e-9;
         (v >= HAIR && w >= HAIR && 1.0 - v - w >= HAIR).then_some(a.z + v * ab.z + w * ac.z)
     }
@@ -200,7 +200,8 @@ fn bins_per_m(level: usize) -> f64 {
 }
 
 fn bin(metres: f64, bins_per_m: f64) -> i32 {
-    // The conversion to integers saturates far from the origin, where bins merge without loss.
+    // Far from the origin, the conversion to integers saturates. All triangles there share the outermost bins and are
+    // still found.
     (metres * bins_per_m).floor() as i32
 }
 

@@ -12,7 +12,7 @@ use super::scene::{Bottom, Finish, Material};
 
 /// Reflectance of a mesh without a material. MAVS has the same default.
 pub const DEFAULT_REFLECTANCE: f32 = 0.2;
-/// Diffuse reflectance of the dirt on a window: the middle of 1 to 3 %.
+/// Diffuse reflectance of the dirt on a window, an assumption: the middle of 1 to 3 %.
 pub const DIRT: f32 = 0.02;
 /// Refractive index of window glass.
 pub const GLASS_INDEX: f32 = 1.5;

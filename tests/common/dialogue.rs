@@ -19,8 +19,9 @@ pub trait Bench: Sized {
 pub struct Step<'a> {
     pub verb: &'a str,
     pub rest: &'a str,
-    /// First word of `rest`; the next field is the text after this word.
+    /// First word of `rest`.
     pub first: &'a str,
+    /// Text of `rest` after its first word.
     pub after: &'a str,
     /// All words of `rest`.
     pub words: Vec<&'a str>,

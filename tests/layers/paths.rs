@@ -4,8 +4,8 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::imports::LAYERS;
 
-/// Layers that are crates of their own: in their folders, `crate::x` is converted to `crate::<layer>::x`, unless `x` is the
-/// name of a layer.
+/// Layers that are crates of their own: in their folders, `crate::x` is converted to `crate::<layer>::x`, unless `x` is
+/// the name of a layer.
 const CRATES: &[&str] = &["config", "devices", "wire"];
 
 /// A path in source text. A path that starts with `menura`, `crate`, `self` or `super` is converted to `crate::…`,

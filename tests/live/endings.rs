@@ -95,7 +95,7 @@ fn idle_scanners(bench_of: &Path) -> String {
 fn a_run_writes_its_files_although_nothing_can_be_printed() {
     let (_port, devices) = heard_lidar();
     type Set = fn(&mut Command);
-    // (standard streams, exit code, text on standard error)
+    // Name of the case, standard streams, exit code, text on standard error.
     let cases: [(&str, Set, i32, &str); 4] = [
         ("full output", |c| _ = c.stdout(full()).stderr(Stdio::piped()), 1, "No space left"),
         ("full talk", |c| _ = c.stderr(full()).stdout(Stdio::piped()), 0, ""),

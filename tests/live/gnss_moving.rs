@@ -157,8 +157,9 @@ fn a_lorry_hides_satellites_while_it_exists() {
 struct EpochData {
     second: f64,
     quality: u64,
-    /// Number of satellites in use; the next field is the horizontal dilution of precision (HDOP).
+    /// Number of satellites in use.
     used: u64,
+    /// Horizontal dilution of precision.
     hdop: f64,
     /// Numbers of the satellites in the GSA sentences.
     named: BTreeSet<u64>,

@@ -123,7 +123,7 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
         let status = asked(&view, "/api/status");
         assert!(status.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&status));
     }
-    // Figures of the last second, and the data for the page's form of faults.
+    // The answers have the figures of the last second, and the data for the page's fault form.
     let has = |path: &str, text: &str| {
         let answer = String::from_utf8_lossy(&asked(&view, path)).into_owned();
         assert!(answer.contains(text), "{path} has no {text}: {answer}");

@@ -190,7 +190,8 @@ fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
     assert!((1..=129 * 384).contains(&meanwhile), "{meanwhile} pulses");
 }
 
-/// Results of a lidar that needs five times as much processor time as the only worker has, and of an IMU in the same rig.
+/// Results of a lidar that needs five times as much processor time as the only worker has, and of an IMU in the same
+/// rig.
 struct Neighbours {
     lidar: DeviceFigures,
     imu: DeviceFigures,

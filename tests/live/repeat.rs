@@ -242,8 +242,9 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
     }
 }
 
-/// Results of a live run of the rig with these keys; `received` has the packets of the second device.
+/// Results of a live run.
 struct Live {
+    /// Packets of the second device.
     received: Vec<Vec<u8>>,
     /// Number of sent packets of all devices, as counted by the run.
     sent: u64,

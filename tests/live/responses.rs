@@ -184,7 +184,7 @@ timeout_s = 2.0
         });
         run.run(Some(Duration::from_millis(4500)), &AtomicBool::new(false), |_| {});
         let figures = run.responses();
-        drop(run); // hangs up
+        drop(run); // closes the connection
         figures
     });
     let response = &figures[0];

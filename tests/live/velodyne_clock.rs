@@ -13,8 +13,8 @@ use pcap_file::pcap::PcapReader;
 
 use crate::common;
 
-/// Two Velodynes, each with a GNSS receiver that has a fix at once and sends PPS some seconds later. The second Velodyne
-/// cannot read its GNSS receiver's sentences, because their baud rate is wrong.
+/// Two Velodynes, each with a GNSS receiver that has a fix at once and sends PPS some seconds later. The second
+/// Velodyne cannot read its GNSS receiver's sentences, because their baud rate is wrong.
 const RIG: &str = r#"
 seed = 5
 start_utc = 2026-06-01T12:59:48.3Z
@@ -110,8 +110,8 @@ fn data_packets(frames: &[Left]) -> Vec<(f64, DataPacket)> {
     data.map(|(at, payload)| (*at, DataPacket::parse(payload).unwrap())).collect()
 }
 
-/// Timestamps minus UTC, microseconds, of the packets that left in the period `within`, seconds after the start. The firings
-/// of a packet take `span_us`.
+/// Timestamps minus UTC, microseconds, of the packets that left in the period `within`, seconds after the start. The
+/// firings of a packet take `span_us`.
 fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range<f64>) -> Vec<f64> {
     let ahead = |(at, packet): &(f64, DataPacket)| {
         let utc_us = (START_US + at * 1e6 - span_us).rem_euclid(HOUR_US);

@@ -243,7 +243,7 @@ fn an_hdl64e_obeys_its_serial_line() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let web = host.local_addr().unwrap(); // it has none
+    let web = host.local_addr().unwrap(); // this unit has no web interface
     let bench = Bench { menura, web, host };
     bench.expect("600 rpm", |packets| steps(packets).iter().all(|step| (103..=105).contains(step)));
     let mut port = std::fs::OpenOptions::new().write(true).open(&line).unwrap();

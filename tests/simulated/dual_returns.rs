@@ -1,6 +1,6 @@
-//! Dual return of Velodynes like the VLP-16: the last echo, and the strongest one, or the second strongest if the strongest
-//! is the last (manual 63-9243, section 6.2.3). Pulses of nine rays hit up to three walls, each with a third of the rays.
-//! The reported echoes are checked in the sensor's measurement and in the packets.
+//! Dual return of Velodynes like the VLP-16: the last echo, and the strongest one, or the second strongest if the
+//! strongest is the last (manual 63-9243, section 6.2.3). Pulses of nine rays hit up to three walls, each with a third
+//! of the rays. The reported echoes are checked in the sensor's measurement and in the packets.
 
 use menura::devices::Output;
 use menura::engine::build_devices;

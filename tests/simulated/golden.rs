@@ -216,7 +216,7 @@ fn hdl32e_imu_words_carry_their_index() {
     assert_eq!(again, bytes);
 }
 
-/// Laser 0 of an S3 unit (xiesc); the next constant has the bytes 1 to 20 of its record.
+/// Laser 0 of an S3 unit (xiesc).
 const S3_LASER_0: LaserRecord = LaserRecord {
     vertical_centideg: -723,
     rotational_centideg: -438,
@@ -230,11 +230,12 @@ const S3_LASER_0: LaserRecord = LaserRecord {
     min_intensity: 5,
     max_intensity: 255,
 };
+/// Bytes 1 to 20 of the record of [`S3_LASER_0`].
 const S3_LASER_0_BYTES: [u8; 20] = [
     0x2d, 0xfd, 0x4a, 0xfe, 0x86, 0x05, 0x8c, 0x05, 0x7e, 0x05, 0xd8, 0x00, 0x1a, 0x00, 0x04, 0x29,
     0x13, 0x00, 0x05, 0xff,
 ];
-/// Laser 0 of an S2.1 unit (SZTAKI); the next constant has the bytes 1 to 20 of its record.
+/// Laser 0 of an S2.1 unit (SZTAKI).
 const S2_LASER_0: LaserRecord = LaserRecord {
     vertical_centideg: -877,
     rotational_centideg: -716,
@@ -248,6 +249,7 @@ const S2_LASER_0: LaserRecord = LaserRecord {
     min_intensity: 30,
     max_intensity: 235,
 };
+/// Bytes 1 to 20 of the record of [`S2_LASER_0`].
 const S2_LASER_0_BYTES: [u8; 20] = [
     0x93, 0xfc, 0x34, 0xfd, 0xf0, 0x05, 0x0e, 0x06, 0xf3, 0x05, 0xc3, 0x00, 0x1a, 0x00, 0xe0, 0x2e,
     0x0e, 0x00, 0x1e, 0xeb,

@@ -1,6 +1,6 @@
-//! Tests of output latency for each implementation of sending, and of averaging windows of an IMU and a GNSS receiver, in
-//! recordings. An output latency delays the bytes of measurements without changing them; an averaging window averages the
-//! ground truth before an instant.
+//! Tests of output latency for each implementation of sending, and of averaging windows of an IMU and a GNSS receiver,
+//! in recordings. An output latency delays the bytes of measurements without changing them; an averaging window
+//! averages the ground truth before an instant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -145,8 +145,8 @@ fn a_lag_holds_back_telegrams_of_scanners_on_serial_lines() {
     compare(&names, Duration::from_millis(1400), |plain, late| plain == late);
 }
 
-/// Telegrams of an LMS1xx or LMS5xx contain the time of their transmission in microseconds since power-on; only this time
-/// changes.
+/// Telegrams of an LMS1xx or LMS5xx contain the time of their transmission in microseconds since power-on; only this
+/// time changes.
 #[test]
 fn a_lag_holds_back_telegrams_of_network_scanners() {
     let scan = |bytes: &[u8]| {

@@ -200,7 +200,7 @@ fn a_lidar_at_20_m_s_stretches_cylinders_on_its_right_and_shrinks_those_on_its_l
 fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_against_it() {
     let size = [4.5, 1.8];
     let mut lengths = Vec::new();
-    // On the left, the beam moves forward; the car is abeam after three quarters of the rotation.
+    // On the left, the beam moves forward; it points at the car's middle after three quarters of the rotation.
     for (yaw_deg, direction) in [(0.0, 1.0), (180.0, -1.0)] {
         let start_x = -direction * 20.0 * 0.075;
         let object = format!(
@@ -212,7 +212,7 @@ fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_aga
         let at = |t: f64| [start_x + direction * 20.0 * t, 6.0];
         compare(&points, |t, azimuth| to_box(at(t), size, azimuth));
         lengths.push(apparent_length(&points, |_, y| (y - 6.0 + 0.9).abs() < 0.05));
-        // The same for a static car.
+        // The apparent length of a static car is its true length.
         let still: Vec<_> = points
             .iter()
             .map(|&(t, azimuth, _)| (t, azimuth, to_box([0.0, 6.0], size, azimuth)))
@@ -221,9 +221,8 @@ fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_aga
         assert!((length - 4.5).abs() < 0.03, "{length}");
     }
     let [with, against] = lengths[..] else { panic!() };
-    // The beam moves along the car's side at a distance of 5.1 m between the times of its ends,
-    // which follow from `d tan(omega t) = L / 2 + v t` for a beam that points to the middle at t =
-    // 0.
+    // The beam moves along the car's side, at a distance of d = 5.1 m. At t = 0 it points at the middle. It reaches an
+    // end of the side when `d tan(omega t) = L / 2 + v t`.
     let expected = |v: f64| {
         let mut half = 2.25;
         for _ in 0..50 {

@@ -40,7 +40,7 @@ use menura::wire::scip::scan::ScanData;
 const STEP_NS: u64 = 250_000;
 /// Additional time until a stream starts, nanoseconds: a rotation must complete first.
 const BEGINS_NS: u64 = 25_000_000;
-/// Values of the profiles: time since power-on, milliseconds; the next constant is the number of steps.
+/// Time since power-on at the start of a dialogue, milliseconds, as in the profiles.
 const UPTIME_MS: u64 = 60_000;
 
 /// A scanner and its host.

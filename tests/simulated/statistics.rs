@@ -1,7 +1,7 @@
-//! Statistics of recorded packets in a static scene: spread of ranges, intensities and azimuths, pulses without a return,
-//! and the maximum ranges of Velodyne's and SICK's lidars. The scene consists of panels that face the sensor; pulses have
-//! all their rays and the profile's noise. Expected values are computed here from the profiles' numbers and the equations
-//! of docs/PHYSICS.md.
+//! Statistics of recorded packets in a static scene: spread of ranges, intensities and azimuths, pulses without a
+//! return, and the maximum ranges of Velodyne's and SICK's lidars. The scene consists of panels that face the sensor;
+//! pulses have all their rays and the profile's noise. Expected values are computed here from the profiles' numbers and
+//! the equations of docs/PHYSICS.md.
 //!
 //! Seeds are fixed, so a test passes always or never. A correct device exceeds each limit with one of ten thousand
 //! seeds; each test also shows that it detects devices that are wrong by some per cent.
@@ -135,8 +135,9 @@ fn rig(folder: &Path, profile: &str, panels: &[Panel], seed: u64, settings: &str
 /// Elevations of a VLP-16's lasers, degrees, in the order of firing (manual 63-9243, table 9-1).
 const VLP16_DEG: [f64; 16] =
     [-15., 1., -13., 3., -11., 5., -9., 7., -7., 9., -5., 11., -3., 13., -1., 15.];
-/// Time between firing sequences, microseconds; the next constant is the time between lasers of a sequence.
+/// Time between the starts of firing sequences, microseconds (manual 63-9243).
 const SEQUENCE_US: f64 = 55.296;
+/// Time between lasers of a firing sequence, microseconds (manual 63-9243).
 const LASER_US: f64 = 2.304;
 /// Rotation at 600 rpm, degrees per microsecond.
 const DEG_A_US: f64 = 360.0 / 1e5;
@@ -246,7 +247,7 @@ fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
     let mut spreads: BTreeMap<(usize, usize), [Spread; 2]> = BTreeMap::new();
     let mut missing = 0;
     for shot in vlp16_shots(&packets) {
-        // Only beams whose whole footprint is on the panel.
+        // Use only beams whose whole footprint is on the panel.
         let hit = panels.iter().enumerate().find(|(_, panel)| shot.beside_rad(panel).abs() < 0.07);
         let Some((place, panel)) = hit else { continue };
         let Some(range_m) = shot.range_m else {
@@ -318,7 +319,7 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
         let packets = vlp16_packets(folder.path(), &[panel], seed, &settings, 2.0);
         let mut spread = Spread::default();
         for shot in vlp16_shots(&packets) {
-            // Lasers near the horizon, so that only the azimuth matters.
+            // Use only lasers near the horizon, so that only the azimuth matters.
             let is_level = VLP16_DEG[shot.laser].abs() < 4.0;
             if !is_level || shot.azimuth_deg.abs() > 2.0 {
                 continue;
@@ -367,13 +368,14 @@ fn pulses_are_lost_near_the_threshold_as_the_model_says() {
     }
     let folder = tempfile::tempdir().unwrap();
     let packets = vlp16_packets(folder.path(), &panels, 44, "sector_deg = [336, 24]", 3.0);
-    // For each panel: the shots, and for each model the sums of probabilities and of variances.
+    // `found` has the numbers of shots and of returns for each panel. `expected` has, for each model and panel, the
+    // sums of detection probabilities and of their variances.
     let k = numbers.get("noise.signal_to_noise");
     let mut found = vec![(0.0, 0.0); panels.len()];
     let models = [(1.0, k), (1.0, 0.8 * k), (1.0, 1.25 * k), (0.97, k), (1.03, k)];
     let mut expected = vec![vec![(0.0, 0.0); panels.len()]; models.len()];
     for shot in vlp16_shots(&packets) {
-        // The lasers at one degree up and down.
+        // Use only the lasers at one degree above and below the horizon.
         if VLP16_DEG[shot.laser].abs() > 1.5 {
             continue;
         }

@@ -245,8 +245,8 @@ fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
     assert_all_at(at(24.0), 32.0);
 }
 
-/// On the street's puddle, 8 m away, the lidar of a static robot detects the mirror image of the car behind the puddle, or
-/// nothing.
+/// On the street's puddle, 8 m away, the lidar of a static robot detects the mirror image of the car behind the puddle,
+/// or nothing.
 #[test]
 fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     let street = |radius_m: f64| {

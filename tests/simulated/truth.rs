@@ -354,7 +354,7 @@ settings = { beam = { shape = "ray" } }
     };
     let whole = std::fs::read(&path).unwrap();
     assert!(joined().unwrap().len() > 300);
-    // Including the first and the last bytes, and the starts of records.
+    // The damaged bytes are the first 64, and 120 bytes in equal steps from the first to the last.
     let steps = (0..120).map(|step| step * (whole.len() - 1) / 119);
     for at in steps.chain(0..64) {
         let mut damaged = whole.clone();

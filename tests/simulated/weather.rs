@@ -303,7 +303,7 @@ fn a_vlp16_under_open_sky_finds_as_many_drops_as_the_law_says() {
     let detector = Detector::of_vlp16(&rig);
     let sky: Vec<f64> = shots(&rig, 300)
         .into_iter()
-        .filter(|(laser, _, _)| laser % 2 == 1) // those that look up
+        .filter(|(laser, _, _)| laser % 2 == 1) // lasers above the horizon
         .map(|(_, range, _)| range)
         .collect();
     // Marshall and Palmer's drops in a beam of 3 by 1.5 mrad, by a sum over range and size.

@@ -13,7 +13,8 @@ use crate::wire::ethernet::{LinkType, sliced};
 
 /// Largest number of incomplete datagrams in memory, each at most 64 kB.
 const MOST_WAITING: usize = 64;
-/// Time after which Linux drops fragments, nanoseconds.
+/// Time after which the fragments of an incomplete datagram are dropped, nanoseconds: Linux's default of
+/// `net.ipv4.ipfrag_time`.
 const PATIENCE_NS: i128 = 30_000_000_000;
 const ETHERNET_LEN: usize = 14;
 

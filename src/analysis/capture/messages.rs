@@ -7,9 +7,10 @@ use super::super::bag::{Bag, BagError};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ros2::Kind;
 
-/// First three bytes of the IP addresses in a frame whose message states no addresses. This network is reserved for
-/// documentation (RFC 5737). The last byte of the sender's address is derived from the topic's number.
+/// First three bytes of the source address in a frame whose message states no addresses. This network is reserved for
+/// documentation (RFC 5737). The last byte of the address is derived from the topic's number.
 const DOCUMENTED: [u8; 3] = [192, 0, 2];
+/// Destination address in a frame whose message states no addresses.
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
 /// Reads a bag and returns each packet in its messages as an Ethernet frame with one UDP datagram.

@@ -90,8 +90,9 @@ impl Model {
 }
 
 /// Fits a curve that was computed from `samples` values per axis at intervals of `dt_s`. `usual_correlation_s` is the
-/// product's correlation time: the upper limits of instability and walk always assume it, and so does the necessary length
-/// of the log if the fit finds no correlation time. Returns `None` if `points` has fewer than four averaging times.
+/// product's correlation time: the upper limits of instability and walk always assume it, and so does the necessary
+/// length of the log if the fit finds no correlation time. Returns `None` if `points` has fewer than four averaging
+/// times.
 pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64) -> Option<Drift> {
     let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
     if points.len() < 4 {

@@ -29,15 +29,16 @@ pub struct PositionLog {
     pub quantum_m: f64,
     /// Velocities east, north, up, m/s, from messages that have them.
     pub velocities_m_s: Vec<DVec3>,
-    /// Reported horizontal accuracy divided by the HDOP of the same epoch, metres: the median of all epochs. `None` if no
-    /// epoch has both.
+    /// Reported horizontal accuracy divided by the HDOP of the same epoch, metres: the median of all epochs. `None` if
+    /// no epoch has both.
     pub uere_m: Option<f64>,
     /// Number of missing positions.
     pub missing: usize,
 }
 
-/// Reads the used part of a log. Positions are from the message type with the finest resolution; types with fewer than 90 %
-/// of the epochs of the most frequent type are ignored. Velocities, kind of fix and accuracy are from all message types.
+/// Reads the used part of a log. Positions are from the message type with the finest resolution; types with fewer than
+/// 90 % of the epochs of the most frequent type are ignored. Velocities, kind of fix and accuracy are from all message
+/// types.
 pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     let mut all: BTreeMap<String, Vec<PositionFix>> = BTreeMap::new();
     let (mut count, mut first) = (0, None);

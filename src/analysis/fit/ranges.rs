@@ -1,10 +1,10 @@
 //! Fits the noise of a lidar's ranges, for each laser, from a capture at rest in static surroundings.
 //!
-//! A cell has the ranges of one laser, from all rotations, within half a degree of azimuth and of elevation. A straight line
-//! is fitted to them, or a plane if the laser's elevation varies. A cell of a 2-D scanner has the ranges of one step of its
-//! scans, and their mean is fitted. The residual is noise if the cell contains one smooth surface, and larger at an edge or
-//! in leaves. So a laser's noise is the median over its cells; cells with more than four times the median variance are first
-//! removed, repeatedly.
+//! A cell has the ranges of one laser, from all rotations, within half a degree of azimuth and of elevation. A straight
+//! line is fitted to them, or a plane if the laser's elevation varies. A cell of a 2-D scanner has the ranges of one
+//! step of its scans, and their mean is fitted. The residual is noise if the cell contains one smooth surface, and
+//! larger at an edge or in leaves. So a laser's noise is the median over its cells; cells with more than four times the
+//! median variance are first removed, repeatedly.
 
 use serde_json::{Value, json};
 
@@ -193,8 +193,8 @@ mod tests {
     use super::*;
     use crate::sensors::noise::{NoiseSource, Quantity};
 
-    /// Two lasers in front of a slanted wall; every fifth direction is at an edge. The fit finds their noise, 1 and 3 cm,
-    /// within 3 %: three standard errors of a median over 80 directions of 40 ranges.
+    /// Two lasers in front of a slanted wall; every fifth direction is at an edge. The fit finds their noise, 1 and 3
+    /// cm, within 3 %: three standard errors of a median over 80 directions of 40 ranges.
     #[test]
     fn the_noise_of_each_laser_comes_back_between_edges() {
         let noise = NoiseSource::new(3, "lidar");

@@ -25,11 +25,13 @@ const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 pub struct Cell {
     /// Number of ranges.
     pub count: u32,
-    /// Sums of azimuth, elevation (degrees) and range (metres), each relative to `first`; `products` has the sums of their
-    /// products in pairs.
+    /// Sums of azimuth, elevation (degrees) and range (metres), each relative to `first`.
     sums: [f64; 3],
+    /// Sums of the products of these three values in pairs.
     products: [[f64; 3]; 3],
+    /// Azimuth, elevation (degrees) and range (metres) of the first range.
     first: [f64; 3],
+    /// Sum of the intensities.
     intensity: f64,
 }
 

@@ -23,8 +23,8 @@ pub struct Comparison {
     pub received: u64,
     /// Number of packets that did not arrive; negative if more arrived than were sent.
     pub missing: i64,
-    /// Departure errors, microseconds. Usually, the smallest error is subtracted from each. If any packet left early, these
-    /// are the absolute values of the errors.
+    /// Departure errors, microseconds. Usually, the smallest error is subtracted from each. If any packet left early,
+    /// these are the absolute values of the errors.
     pub departed: Spread,
     /// Arrival errors, microseconds: delays relative to a straight line through the smallest delays.
     pub arrived: Spread,
@@ -49,8 +49,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Statistics of the errors in `figures`, each minus the smallest error, so that a constant delay has no effect; if any
-    /// error is negative, of their absolute values.
+    /// Statistics of the errors in `figures`, each minus the smallest error, so that a constant delay has no effect; if
+    /// any error is negative, of their absolute values.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
         // Percentiles are of absolute errors. If some errors are negative, the smallest error cannot be subtracted from

@@ -171,7 +171,8 @@ pub struct PtpProbe {
     masters: BTreeMap<(u8, PortIdentity), Master>,
     clocks: BTreeMap<PortIdentity, Clock>,
     sequence: u16,
-    /// Departure times of the last delay requests, nanoseconds, by key. The key of a request is also its sequence number.
+    /// Departure times of the last delay requests, nanoseconds, by key. The key of a request is also its sequence
+    /// number.
     left: BTreeMap<u32, i128>,
 }
 
@@ -185,8 +186,8 @@ impl PtpProbe {
         Self { own, masters, clocks, sequence: 0, left }
     }
 
-    /// Messages to send now: management requests, and delay requests with their keys for [`PtpProbe::left()`]. Management
-    /// requests have no key.
+    /// Messages to send now: management requests, and delay requests with their keys for [`PtpProbe::left()`].
+    /// Management requests have no key.
     pub fn ask(&mut self) -> Vec<(Vec<u8>, Option<u32>)> {
         let mut domains: Vec<_> = self.masters.keys().map(|(domain, _)| *domain).collect();
         domains.push(0);
@@ -377,8 +378,8 @@ impl Master {
     }
 }
 
-/// Sends and receives PTP at `address` for `duration` (`None`: without limit), or until `stop` is set. `progress` gets the
-/// number of masters, the number of clocks, and the elapsed time.
+/// Sends and receives PTP at `address` for `duration` (`None`: without limit), or until `stop` is set. `progress` gets
+/// the number of masters, the number of clocks, and the elapsed time.
 ///
 /// # Errors
 /// The system's error.

@@ -1,8 +1,9 @@
 //! Analysis of one sender's datagrams: arrival jitter, gaps, losses, order, clock difference.
 //!
-//! Every packet has its own time: the device's timestamp, or without one its number times the period. The jitter is the
-//! arrival minus this time, minus a straight line below all values: the line has the offset and rate of the two clocks
-//! and the smallest delay. Only data packets have a jitter; others, such as position packets, have no constant period.
+//! Every packet has its own time: the device's timestamp, or, without a timestamp, the packet's number times the
+//! period. The jitter is the arrival minus this own time, minus a straight line below all these differences. The line
+//! has the offset and the rate difference of the two clocks, and the smallest delay. Only data packets have a jitter:
+//! other packets, such as position packets, have no constant period.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,8 +22,8 @@ const SAMPLE: usize = 32;
 const CHUNK: usize = 65_536;
 /// Number of recent timestamps that are kept for detecting duplicates.
 const REMEMBERED: usize = 64;
-/// Largest gap, in periods. After a longer gap, or a step back by more than [`REMEMBERED`] periods, the sender counts as
-/// restarted.
+/// Largest gap, in periods. After a longer gap, or a step back by more than [`REMEMBERED`] periods, the sender counts
+/// as restarted.
 const LONGEST_GAP: f64 = 1e6;
 
 /// Datagrams of one sender.
@@ -106,27 +107,28 @@ pub struct StreamFigures {
     pub span_s: f64,
     /// Datagrams per second.
     pub rate_hz: f64,
-    /// Period of the packets, microseconds: from their timestamps, or from the arrivals if they have none; 0 if unknown.
+    /// Period of the packets, microseconds: from their timestamps, or from the arrivals if they have none; 0 if
+    /// unknown.
     pub period_us: f64,
-    /// Number of missing packets according to the timestamps; `None` if packets have no timestamps.
+    /// Number of missing packets according to the timestamps; `None` without usable timestamps.
     pub lost: Option<u64>,
-    /// Number of gaps in the timestamps; `None` if packets have no times.
+    /// Number of gaps in the timestamps; `None` without usable timestamps.
     pub gaps: Option<u64>,
-    /// Longest gap in the timestamps, microseconds; 0 without a gap, `None` if packets have no times.
+    /// Longest gap in the timestamps, microseconds; 0 without a gap, `None` without usable timestamps.
     pub longest_gap_us: Option<f64>,
-    /// Number of packets that arrived after a later one; `None` if packets have no times.
+    /// Number of packets that arrived after a packet with a later timestamp; `None` without usable timestamps.
     pub reordered: Option<u64>,
-    /// Number of repeated packets; `None` if packets have no times.
+    /// Number of packets with the timestamp of an earlier packet; `None` without usable timestamps.
     pub duplicates: Option<u64>,
     /// Number of restarts of the sender: jumps of the timestamps that are too large for lost or reordered packets.
     pub restarts: u64,
-    /// Jitter: arrival minus the packet's own time, minus a straight line below all values; see the module.
+    /// Jitter of the data packets, as the module defines it.
     pub jitter: ErrorFigures,
-    /// This host's clock minus the device's, including the smallest delay, microseconds; `None` if packets have no
-    /// times. Timestamps repeat after a period such as an hour, so the value is within half of that period.
+    /// This host's clock minus the device's, including the smallest delay, microseconds; `None` without usable
+    /// timestamps. Timestamps repeat after a period such as an hour, so the value is within half of that period.
     pub clock_offset_us: Option<f64>,
-    /// Rate of this host's clock relative to the device's, parts per million; positive if this host is faster; `None` if
-    /// packets have no times.
+    /// Rate of this host's clock relative to the device's, parts per million; positive if this host is faster; `None`
+    /// without usable timestamps.
     pub clock_drift_ppm: Option<f64>,
     /// Facts about a camera's images, as name and text; empty for other devices. Packets of images leave in bursts and
     /// have no jitter.
@@ -423,8 +425,9 @@ mod tests {
         stream.figures(AT.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
-    /// Statistics of 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm. `arrivals` returns,
-    /// for the number of a packet, the delay of each arrival of this packet, microseconds; empty for a lost packet.
+    /// Statistics of 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm. `arrivals`
+    /// returns, for the number of a packet, the delay of each arrival of this packet, microseconds; empty for a lost
+    /// packet.
     fn stream(arrivals: impl Fn(u64) -> Vec<u64>) -> StreamFigures {
         let mut stream = Stream::default();
         for number in 0..5000 {

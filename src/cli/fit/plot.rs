@@ -9,7 +9,7 @@ use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
 
-/// One panel per sensor: measured and fitted deviations.
+/// Figure with one panel per sensor: measured and fitted Allan deviations.
 pub(super) fn inertial(title: &str, fit: &InertialFit) -> Figure {
     let mut figure = figure(&format!("Allan deviation of {title}"));
     for triad in &fit.triads {
@@ -21,7 +21,7 @@ pub(super) fn inertial(title: &str, fit: &InertialFit) -> Figure {
     figure
 }
 
-/// One panel per axis: measured and fitted deviations.
+/// Figure with one panel per axis: measured and fitted Allan deviations.
 pub(super) fn position(title: &str, fit: &PositionFit) -> Figure {
     let mut figure = figure(&format!("Positions of {title}"));
     for ((points, fitted), axis) in fit.curves.iter().zip(["east", "north", "up"]) {
@@ -33,7 +33,7 @@ pub(super) fn position(title: &str, fit: &PositionFit) -> Figure {
     figure
 }
 
-/// Bars with the noise of each laser.
+/// Figure with a bar for the range noise of each laser.
 pub(super) fn ranges(title: &str, fit: &RangeFit) -> Figure {
     let mut figure = Figure::new(WIDTH, format!("Range noise of {title}"));
     figure.legend("each laser", BLUE);

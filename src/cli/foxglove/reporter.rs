@@ -23,8 +23,9 @@ const PATH_STEP_M: f64 = 0.2;
 /// Largest number of poses of the path. A full path loses every second pose.
 const MOST_PATH: usize = 2000;
 
-/// Levels of `foxglove.Log`.
+/// Level of information in `foxglove.Log`.
 const INFO: u8 = 2;
+/// Level of a warning in `foxglove.Log`.
 const WARNING: u8 = 3;
 
 /// Sends the state of a run periodically.

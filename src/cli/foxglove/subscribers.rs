@@ -21,7 +21,7 @@ use crate::time::SimTime;
 use crate::wire::foxglove::cloud::{self, Cloud, Number, PointField};
 use crate::wire::foxglove::image::{self, CompressedImage};
 
-/// Fields of a cloud's point.
+/// Fields of a cloud's point: name, offset in bytes, and type.
 const FIELDS: &[PointField] = &[
     ("x", 0, Number::F32),
     ("y", 4, Number::F32),
@@ -29,9 +29,10 @@ const FIELDS: &[PointField] = &[
     ("intensity", 12, Number::U8),
     ("laser", 14, Number::U16),
 ];
+/// Size of a cloud's point, bytes.
 const STRIDE: u32 = 16;
-/// In this many frames, counted from the first one with a connected client, the packets of all devices are decoded, so that
-/// their channels are created. A device without channels is decoded in later frames, too.
+/// In this many frames, counted from the first one with a connected client, the packets of all devices are decoded, so
+/// that their channels are created. A device without channels is decoded in later frames, too.
 const FRAMES_OF_DISCOVERY: u32 = 20;
 
 /// Passes decoded device data to subscribed clients.
@@ -123,8 +124,8 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the newest image and its calibration, each only if a client has subscribed to it, and only if the image is
-    /// new.
+    /// Publishes the newest image and its calibration, each only if a client has subscribed to it, and only if the
+    /// image is new.
     fn publish_image(&mut self, device: DeviceId) {
         let Some((channel, told)) = self.devices[device.0].images else { return };
         let topic = self.topic(device, "calibration");
@@ -178,8 +179,8 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the points collected since the last call as one cloud. Its timestamp is `at`, and its coordinates are those
-    /// of the sensor at that time.
+    /// Publishes the points collected since the last call as one cloud. Its timestamp is `at`, and its coordinates are
+    /// those of the sensor at that time.
     fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
         let points = std::mem::take(&mut self.devices[device.0].points);
         let channel = self.cloud_channel(device);
@@ -241,7 +242,8 @@ impl Audience for Subscribers<'_> {
     }
 }
 
-/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`; `None` if Foxglove does not support the lens.
+/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`; `None` if Foxglove does not support the
+/// lens.
 fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
     let (model, distortion) = match lens.model {
         Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {

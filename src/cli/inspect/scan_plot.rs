@@ -36,7 +36,8 @@ pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     figure
 }
 
-/// Half-width of the drawn square, metres: a round number up to 100, chosen so that the square contains 98 % of the points.
+/// Half-width of the drawn square, metres: a round number up to 100, chosen so that the square contains 98 % of the
+/// points.
 fn reach_m(points: &[Point]) -> f64 {
     const ROUND_M: [f64; 10] = [1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 75.0];
     let mut far: Vec<f64> = points.iter().map(|p| p[0].abs().max(p[1].abs())).collect();

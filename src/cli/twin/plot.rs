@@ -67,8 +67,8 @@ impl Quantity {
     }
 }
 
-/// Lower end of the first bin, bin width and number of bins for values from `least` to `most`. For more than [`FEW`] whole
-/// numbers, the bin width is a whole number, so that all bins cover equally many numbers.
+/// Lower end of the first bin, bin width and number of bins for values from `least` to `most`. For more than [`FEW`]
+/// whole numbers, the bin width is a whole number, so that all bins cover equally many numbers.
 fn bins(least: f64, most: f64, is_whole: bool) -> (f64, f64, usize) {
     let (low, high) = (least.floor() - 0.5, most.ceil() + 0.5);
     let width = (high - low) / BINS as f64;

@@ -1,10 +1,10 @@
 "use strict";
-// A card for each device: what it does now, and curves of what changes too fast to read.
+// Shows a card for each device: its activity, and curves of values that change too fast to read.
 
-// Curves show so long, seconds.
+// Time span of a curve, seconds.
 const CURVE_S = 30;
 
-// With spaces that no line is broken at.
+// Text of a time in microseconds, with non-breaking spaces.
 function micros(us) {
   if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)}\u00a0µs`;
   return us < 1e6 ? `${(us / 1000).toFixed(us < 1e5 ? 1 : 0)}\u00a0ms` : `${(us / 1e6).toFixed(1)}\u00a0s`;
@@ -15,13 +15,13 @@ function ago(seconds) {
   return seconds < 100 ? `${seconds.toFixed(1)}\u00a0s` : `${(seconds / 60).toFixed(0)}\u00a0min`;
 }
 
-// The faults that act on a device at a time, seconds.
+// The faults of a device that are in effect at the time of a status.
 function faultsOn(told, name) {
   const now = told.time_s * 1e9;
   return told.faults.filter((fault) => fault.device === name && fault.begins_ns <= now && (fault.ends_ns === null || fault.ends_ns > now));
 }
 
-// What a device does, and the class of that.
+// Text about a device's activity, and its CSS class.
 function activity(told, device) {
   const { recent } = device;
   const since = recent.age_s === null ? "" : ` for ${ago(recent.age_s)}`;
@@ -34,7 +34,7 @@ function activity(told, device) {
   return [`sends, last packet ${ago(recent.age_s)} ago${faults ? `; ${faults}` : ""}`, faults ? "warn" : "good"];
 }
 
-// What a device has missed, by names and counts.
+// Text with the counts of refused, late and dropped packets; empty if there are none.
 function troubles(counts) {
   return [["send_errors", "refused"], ["sent_late", "late"], ["dropped", "dropped"]]
     .filter(([key]) => counts[key] > 0).map(([key, word]) => `${counts[key]} ${word}`).join(", ");
@@ -49,7 +49,7 @@ class Cards {
     });
   }
 
-  // Keeps what curves show.
+  // Stores the values of a status for the curves.
   note(told) {
     for (const device of told.devices) {
       const { curves } = this.card(device.name);
@@ -85,7 +85,7 @@ class Cards {
     return card;
   }
 
-  // Shows what the run said, at the time of that.
+  // Shows a status on all visible cards.
   show(told) {
     for (const device of told.devices) {
       const card = this.card(device.name);
@@ -121,7 +121,7 @@ class Cards {
     drawBins(bins, device);
   }
 
-  // Only what has changed is touched: laying out costs more than drawing.
+  // Changes only the elements whose content differs, because layout takes longer than drawing.
   fillRows(card, list, rows, time) {
     const names = rows.map(([name, , , curve]) => `${name.replace(/\d+ s/, "")}|${curve || ""}`).join("\n");
     if (card.names !== names) {
@@ -139,7 +139,7 @@ class Cards {
   }
 }
 
-// Three numbers have the colours of their curves.
+// Sets the text of a value. The numbers of three axes get the colours of their curves.
 function setParts(node, text, axes) {
   if (!(axes > 1)) return setText(node, text);
   const parts = text.match(/^(.*?,)(.*?,)(.*)$/)?.slice(1) || [text];
@@ -149,7 +149,7 @@ function setParts(node, text, axes) {
 
 function setText(node, text) { if (node.textContent !== text) node.textContent = text; }
 
-// The last half minute of one number, or of those of three axes. A rate begins at 0.
+// Draws the last half minute of one number or of the numbers of three axes. The scale of a rate starts at 0.
 function drawCurve(canvas, points, time, name) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (width === 0) return;
@@ -181,7 +181,7 @@ function drawCurve(canvas, points, time, name) {
   }
 }
 
-// Packets by how late they were: each bar is twice as late as the one before it.
+// Draws a histogram of the packets by their lateness. The upper limit doubles from bar to bar.
 function drawBins(svg, device) {
   svg.toggleAttribute("hidden", device.packets === 0);
   const first = 1;
@@ -189,7 +189,7 @@ function drawBins(svg, device) {
   for (const { up_to_us, packets } of device.lateness)
     bins[Math.min(bins.length - 1, Math.max(0, Math.ceil(Math.log2(up_to_us / first))))] += packets;
   const most = Math.max(1, ...bins);
-  // Bars are whole pixels high, so that few of them change.
+  // Heights are whole pixels, so that few bars change from one status to the next.
   const share = (packets) => (packets ? Math.max(1, Math.round(34 * Math.log1p(packets) / Math.log1p(most))) : 0);
   const heights = bins.map(share).join();
   if (svg.dataset.heights === heights) return;

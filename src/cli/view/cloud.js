@@ -1,15 +1,16 @@
 "use strict";
-// Keeps the frames of the last seconds and draws them with WebGL. World axes: x east, y north, z up.
+// Stores the frames of the last ten seconds and draws them with WebGL. World axes: x east, y north, z up.
 
 const POINT_BYTES = 20;
-// The ranges that the last colour may stand for, metres.
+// Ranges at the end of the colour scale, metres; the view selects one of them.
 const REACHES = [5, 10, 20, 50, 100, 200];
-// The mode in which colour shows the label.
+// Number of the mode in which the colour of a point shows its label.
 const LABELS = 5;
-// Frames are kept for so long, seconds, and up to so many bytes.
+// Time for which frames are stored, seconds.
 const HISTORY_S = 10;
+// Largest size of all stored frames, bytes.
 const HISTORY_BYTES = 128e6;
-// Points of a device that sends no more are shown for so long, seconds.
+// Shortest time for which the last points of a silent device are shown, seconds.
 const HOLD_S = 1;
 
 const POINT_SHADER = `
@@ -65,13 +66,14 @@ class CloudView {
     const software = isSoftware(document.createElement("canvas").getContext("webgl"));
     this.gl = canvas.getContext("webgl", { antialias: !software });
     this.pace = new Pace(software);
-    // Oldest first.
+    // Stored frames, the oldest first.
     this.frames = [];
     this.bytes = 0;
-    // Seconds of points that are shown.
+    // Time span of the points that are shown together, seconds.
     this.keep = 0.3;
-    // The run's time now, and the time that is shown; `null` shows what is newest.
+    // Time of the run, seconds.
     this.now = 0;
+    // Time that is shown, seconds; `null` shows the newest frame.
     this.at = null;
     this.mode = 0;
     this.size = 2;
@@ -127,7 +129,7 @@ class CloudView {
     return { program, names };
   }
 
-  // A frame as the server sends it: number, length of the head, head, points.
+  // Adds a frame from the server: its number, the length of its header, the header, and the points.
   add(body) {
     const length = new DataView(body).getUint32(8, true);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 12, length)));
@@ -149,10 +151,10 @@ class CloudView {
     if (frame.buffer) this.gl.deleteBuffer(frame.buffer);
   }
 
-  // The instant that is shown, and the poses then.
+  // Time that is shown, seconds.
   get time() { return this.at ?? this.now; }
 
-  // The path up to the time that is shown.
+  // Part of the robot's path up to the time that is shown.
   get pathShown() {
     return this.at === null ? this.path : this.path.slice(0, this.frameAt(this.at)?.pathLength);
   }
@@ -161,7 +163,7 @@ class CloudView {
     return this.frames.findLast((frame) => frame.time_s <= time + 1e-6) || this.frames[0];
   }
 
-  // Which points are shown: frames, with the places of the first and of how many points in each.
+  // The points that are shown, as parts of frames: frame, device, index of the first point, and number of points.
   shown() {
     const time = this.time;
     const parts = [];
@@ -170,7 +172,7 @@ class CloudView {
       if (this.hidden.has(device)) continue;
       const own = this.frames.filter((frame) => frame.points[device] > 0 && frame.time_s <= time + 1e-6);
       const newest = own.at(-1)?.time_s;
-      // A slow scanner has a new scan only now and then.
+      // A slow scanner has long pauses between its scans.
       const gap = own.length > 1 ? newest - own.at(-2).time_s : 0;
       if (newest === undefined || time - newest > Math.max(HOLD_S, 2.5 * gap)) continue;
       for (const frame of own.filter((frame) => frame.time_s > newest - this.keep + 0.05 || frame.time_s === newest)) {
@@ -181,7 +183,7 @@ class CloudView {
     return parts;
   }
 
-  // Colours reach as far as the points do: to the last laser, and to the range that most points are within.
+  // Fits the colour scales to the points: the number of lasers, and the range that contains 90 % of the points.
   fitColours(bytes) {
     const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const ranges = [];
@@ -192,11 +194,11 @@ class CloudView {
     }
     const most = ranges.sort((a, b) => a - b)[Math.floor(0.9 * ranges.length)];
     const fitting = REACHES.find((reach) => reach >= most) || REACHES[REACHES.length - 1];
-    // Not to and fro.
+    // Hysteresis: without it, the scale could change back and forth.
     if (fitting > this.reach || most < 0.4 * this.reach) this.reach = fitting;
   }
 
-  // How many points have each label.
+  // Number of points by label; empty unless colours show labels.
   labelsOf(bytes) {
     const counts = new Map();
     if (this.mode !== LABELS) return counts;
@@ -252,7 +254,7 @@ class CloudView {
         "+": () => this.zoom(0.85), "=": () => this.zoom(0.85), "-": () => this.zoom(1.18),
         Home: () => this.home(), t: () => this.fromAbove(),
       };
-      // Somebody who drives the robot has the arrows; the page has handled those.
+      // Arrow keys that drive the robot have been handled already.
       if (!keys[event.key] || event.defaultPrevented || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       keys[event.key]();
@@ -300,7 +302,7 @@ class CloudView {
     return new Float32Array([0, 1, 2, 3].flatMap((column) => rows.map((row) => row[column])));
   }
 
-  // Draws if something has changed and there is time for it; whether it has drawn.
+  // Draws a picture if something has changed and the next picture is due; returns whether it has drawn.
   draw(now = performance.now(), always = false) {
     const gl = this.gl;
     const scale = this.pace.software ? 1 : Math.min(window.devicePixelRatio || 1, 2);
@@ -312,7 +314,7 @@ class CloudView {
     if (!gl || !this.wanted || !(always || this.pace.isReady(now))) return false;
     this.wanted = false;
     const frame = this.frameAt(this.time);
-    // Without frames, poses are those of the status.
+    // Without a recent frame, the poses of the status are used.
     if (frame && (this.at !== null || frame.time_s > this.now - HOLD_S)) this.poses = frame.poses;
     gl.viewport(0, 0, width, height);
     gl.clearColor(...this.colour("--ground"), 1);
@@ -321,7 +323,7 @@ class CloudView {
     const view = this.matrix();
     this.drawLines(view);
     this.drawPoints(view, scale);
-    // Reading a pixel waits until all is drawn: only so is it known what that costs.
+    // Reading a pixel waits until the GPU has finished, so the elapsed time is the cost of the picture.
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
     this.pace.drew(now, performance.now() - now);
     return true;
@@ -382,7 +384,7 @@ class CloudView {
     });
   }
 
-  // A colour of the page's style, red, green and blue from 0 to 1.
+  // A colour of the page's style sheet as red, green and blue, each from 0 to 1.
   colour(name) {
     this.colours ??= new Map();
     if (!this.colours.has(name)) {
@@ -401,12 +403,13 @@ class CloudView {
   }
 }
 
-// Half of the field of view is 0.45 rad high.
+// Focal length in units of half the picture's height: half of the vertical field of view is 0.45 rad.
 const FOCAL = 1 / Math.tan(0.45);
 
 function isDark() { return matchMedia("(prefers-color-scheme: dark)").matches; }
 
-// The colour of the shader's ramp at `share` of it. On light ground, bright yellow and green are hard to see.
+// Colour of the shader's function `ramp` at `share`, 0 to 1. It is darker on a light background, where bright yellow
+// and green are hard to see.
 function turbo(share) {
   const t = 0.04 + 0.92 * share;
   const shade = isDark() ? 255 : 0.82 * 255;
@@ -417,7 +420,7 @@ function turbo(share) {
   return `rgb(${red} ${green} ${blue})`;
 }
 
-// As the shader has it.
+// Colour of a label, as in the shader.
 function labelColour(label) {
   return label === 0 ? "rgb(128 128 128)" : turbo((0.31 + label * 0.381966) % 1);
 }

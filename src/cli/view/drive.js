@@ -1,6 +1,6 @@
 "use strict";
-// Drives the robot by buttons and keys. As long as one is held, the robot is told again and again; it stands when nobody
-// says anything.
+// Drives the robot with buttons and keys. While one is held, the page repeats the drive command; without commands, the
+// robot stops.
 
 const DRIVE_KEYS = {
   ArrowUp: "1 0", ArrowDown: "-1 0", ArrowLeft: "0 1", ArrowRight: "0 -1", w: "1 0", s: "-1 0", a: "0 1", d: "0 -1",
@@ -18,7 +18,7 @@ class Drive {
       });
       button.addEventListener("keyup", (event) => { if (event.key === " " || event.key === "Enter") this.free(button); });
     }
-    // Before the cloud, which the arrows turn when nobody drives or Shift is held.
+    // Handles keys before the cloud does. Arrow keys rotate the cloud if the robot is not driven or Shift is held.
     addEventListener("keydown", (event) => {
       const go = DRIVE_KEYS[event.key];
       if (!go || pad.hidden || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -37,7 +37,7 @@ class Drive {
     this.timer ??= setInterval(() => this.order(), 200);
   }
 
-  // Frees one, or all.
+  // Releases the button or key `by`; without an argument, releases all.
   free(by) {
     if (by === undefined ? this.held.size === 0 : !this.held.has(by)) return;
     if (by === undefined) this.held.clear();
@@ -48,7 +48,7 @@ class Drive {
     this.timer = null;
   }
 
-  // The sum of all that are held; the middle button stops whatever else is held.
+  // Sends the sum of the held directions as a drive command. The middle button stops the robot.
   order() {
     const speed = Number(this.speed.value);
     const held = [...this.held.values()];

@@ -1,7 +1,7 @@
 "use strict";
-// The form of a fault, with a field for each key and its limits, and the list of faults.
+// The form that starts a fault, with a field for each key and its limits, and the list of faults.
 
-// What a key that a fault must have begins with.
+// Initial values of required keys.
 const EXAMPLES = {
   probability: 0.1, delay_ms: 5, rate: 0.0001, offset_m: "[5, 0, 0]", lasers: "[3, 7]", transmission: 0.3, reduction: 0.3, id: 1,
   category: "TEST", level: "WARNING", message: "a test", counts: 1000, battery_v: 10.5, charge_percent: 10, rise_c: 30,
@@ -19,7 +19,7 @@ class Faults {
     });
   }
 
-  // What devices can have, as the server lists it.
+  // Stores the faults that each device supports, from the server's list of devices.
   set(devices) {
     this.forms = new Map(devices.map(({ name, faults }) => [name, faults]));
     $("fault-device").replaceChildren(...devices.map(({ name }) => new Option(name)));
@@ -109,7 +109,7 @@ class Faults {
     }
   }
 
-  // The faults of the run, newest first.
+  // Shows the faults of the run, the newest first.
   show(told) {
     const now = told.time_s * 1e9;
     let on = 0;
@@ -138,7 +138,8 @@ class Faults {
   }
 }
 
-// Lists and tables are written as in JSON; what is none goes to the server as text, which says what is wrong.
+// Parses the value of a key as JSON. Text that is not valid JSON is sent to the server as a string; the server then
+// reports the error.
 function valueOf(text, form) {
   if (form === "text" || form === "words") return text;
   try { return JSON.parse(text); } catch { return text; }

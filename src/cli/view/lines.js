@@ -1,21 +1,21 @@
 "use strict";
-// What is drawn beside points: grid, path, robot and the frames of its sensors.
+// Draws everything in the view except points: grid, path, robot and the frames of its sensors.
 
 const AXES = ["--axis-x", "--axis-y", "--axis-z"];
 const GRIDS = [0.5, 1, 5, 10, 50];
 
-// `at` turned by the quaternion and moved by the place of `pose`.
+// Transforms a position from the frame of a pose to World. The pose has a position and a quaternion.
 function placed([[px, py, pz], [a, b, c, w]], [x, y, z]) {
   const t = [2 * (b * z - c * y), 2 * (c * x - a * z), 2 * (a * y - b * x)];
   return [px + x + w * t[0] + b * t[2] - c * t[1], py + y + w * t[1] + c * t[0] - a * t[2], pz + z + w * t[2] + a * t[1] - b * t[0]];
 }
 
-// A grid whose cells are about a tenth of what is seen.
+// Cell size of the grid, metres: at least a twelfth of the camera's distance.
 function gridStep(distance) {
   return GRIDS.find((step) => step * 12 >= distance) || GRIDS[GRIDS.length - 1];
 }
 
-// Calls `draw(corners, mode, colour, shade)` for each part.
+// Calls `draw(corners, mode, colour, shade)` for each part of the drawing.
 function drawThings(view, gl, draw) {
   const { layers, poses, pathShown: path, robotSize: size } = view;
   const [x, y, z] = poses.robot[0];
@@ -38,7 +38,7 @@ function drawThings(view, gl, draw) {
   }
 }
 
-// A box on the ground, with an arrow to its front.
+// Draws the robot as a box, with an arrow that points forward.
 function drawRobot(pose, [length, width, height], gl, draw) {
   const [l, w, h] = [length / 2, width / 2, height];
   const corner = (x, y, z) => placed(pose, [x, y, z]);

@@ -1,11 +1,13 @@
 "use strict";
-// How much the page draws. It often runs on the processors that the rig needs, and often without a graphics card:
-// so it measures what a picture costs, and draws fewer pictures and fewer points when that is much or a device is late.
+// Adapts the drawing to the machine. The page often runs on the processors that the rig needs, and often without a
+// graphics card. It measures the time per picture. If a picture takes long or a device is late, it draws fewer pictures
+// and points.
 
-// Every n-th point is drawn. Odd numbers leave no laser out; with fewer points than these, the picture hardly costs less.
+// Allowed values of n if only every n-th point is drawn. With odd numbers, each laser keeps some of its points. Larger
+// numbers would hardly save time.
 const STEPS = [1, 3, 5];
 const MOST_STRAIN = 4;
-// However late the rig is, two pictures a second are drawn: the page may not be what makes it late.
+// Longest time between two pictures, milliseconds, even if the rig is late: the page may not be the cause.
 const LONGEST_MS = 500;
 
 function isSoftware(gl) {
@@ -14,16 +16,16 @@ function isSoftware(gl) {
   return /swiftshader|llvmpipe|software|basic render/i.test(name);
 }
 
-// Whether so many of the packets are worth a word: on a machine that others use as well, a few are always late.
+// Whether the number of late packets is worth a message: on a shared machine, a few packets are always late.
 function isMuch(late, packets) { return late > 0.01 * (packets + late); }
 
 class Pace {
   constructor(software) {
     this.software = software;
-    // What one picture costs, milliseconds.
+    // Mean time for one picture, milliseconds.
     this.cost = 20;
     this.first = true;
-    // 0 while every device is on time; each step halves what the page may take.
+    // 0 while every device is on time. Each increase by 1 halves the processor time that the page may use.
     this.strain = 0;
     this.step = 0;
     this.drawn = 0;
@@ -33,20 +35,20 @@ class Pace {
     this.pictures = [];
   }
 
-  // The share of a processor that drawing may take.
+  // Share of a processor that drawing may use.
   get share() { return (this.software ? 0.25 : 0.6) / 2 ** this.strain; }
 
-  // Milliseconds from one picture to the next.
+  // Time from one picture to the next, milliseconds.
   get period() { return Math.min(LONGEST_MS, Math.max(16, this.cost / this.share)); }
 
-  // Every how manieth point is drawn.
+  // Every n-th point is drawn; this is n.
   get every() { return STEPS[this.step]; }
 
   isReady(now) { return now - this.drawn >= this.period; }
 
-  // A picture was drawn at `now` and took so long.
+  // Records that a picture was drawn at `now` and took `cost`, both in milliseconds.
   drew(now, cost) {
-    // The first picture has to wait for much that comes once.
+    // The time of the first picture is ignored, because it includes work that is done only once.
     if (this.first) cost = this.cost;
     this.first = false;
     this.cost += (cost - this.cost) * (cost > this.cost ? 0.3 : 0.1);
@@ -60,7 +62,8 @@ class Pace {
     this.changed = now;
   }
 
-  // What the rig says of itself: packets and late packets so far, and how far it is behind, seconds.
+  // Adapts the strain to the state of the rig: numbers of packets and of late packets so far, and delay behind real
+  // time, seconds.
   hear(now, packets, late, behind) {
     const before = this.before || { packets, late };
     this.before = { packets, late };
@@ -71,7 +74,7 @@ class Pace {
     this.strained = now;
   }
 
-  // What it does without, for people; nothing while it draws everything.
+  // Text about reduced drawing, for the user; empty while the page draws everything.
   text() {
     if (this.step === 0 && this.strain === 0) return "";
     const rate = this.pictures.length / 3;

@@ -1,7 +1,7 @@
 "use strict";
-// What lies over the cloud: the point under the pointer, names of sensors, and the scale.
+// Shows details over the cloud: the point under the pointer, names of sensors, and the scale.
 
-// A point is found so near to the pointer, pixels.
+// Largest distance of a point from the pointer, pixels.
 const NEAR = 7;
 
 class Overlay {
@@ -22,7 +22,7 @@ class Overlay {
     });
   }
 
-  // The point nearest to the eye among those under the pointer.
+  // Returns the point nearest to the camera among those under the pointer; `null` if there is none.
   find() {
     const { view, pointer } = this;
     const m = view.matrix();
@@ -64,14 +64,14 @@ class Overlay {
     this.tip.replaceChildren(element("strong", status?.devices[device]?.name || `device ${device}`), list);
     const [width, height] = [this.view.canvas.clientWidth, this.view.canvas.clientHeight];
     const [x, y] = screen;
-    // Beside the point, on the side that has room.
+    // The text is beside the point, on the side that has room.
     const left = x + 14 + this.tip.offsetWidth < width ? x + 14 : Math.max(4, x - 14 - this.tip.offsetWidth);
     const top = Math.min(Math.max(4, y - 10), height - this.tip.offsetHeight - 4);
     this.tip.style.transform = `translate(${left}px, ${top}px)`;
     this.mark.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  // Names of sensors beside their frames; one that would lie on another is left out.
+  // Places the names of sensors beside their frames. A name that would overlap another one is hidden.
   place(devices) {
     const { view, names } = this;
     const wanted = view.layers.names && view.layers.frames ? view.poses.sensors : [];
@@ -94,7 +94,7 @@ class Overlay {
     });
   }
 
-  // A bar of a round length where the robot is.
+  // Shows a bar of a round length, in the scale at the view's centre.
   scale(bar, text) {
     const pixels = (this.view.canvas.clientHeight / 2) * FOCAL / this.view.distance;
     const metres = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].find((length) => length * pixels >= 44) || 100;

@@ -1,7 +1,7 @@
 "use strict";
-// A panel for each camera: the newest of its images, and those of the last seconds in a pause.
+// Shows a panel for each camera: its newest image or, in a pause, the image at the selected time.
 
-// Most bytes of images that are kept of a camera.
+// Largest size of the stored images of a camera, bytes.
 const PICTURE_BYTES = 32e6;
 
 class Pictures {
@@ -10,7 +10,7 @@ class Pictures {
     this.cameras = [];
   }
 
-  // The cameras of the rig: those devices that can send images.
+  // Creates the panels for the cameras of the rig: all devices that can send images.
   set(devices, token) {
     this.cameras = devices.flatMap((device, index) => (device.is_camera ? [{ name: device.name, index, seen: 0, kept: [], bytes: 0 }] : []));
     this.box.hidden = this.cameras.length === 0;
@@ -31,7 +31,7 @@ class Pictures {
     }));
   }
 
-  // Asks for what is new. A closed list costs nothing.
+  // Requests new images, unless the list of cameras is closed.
   async look() {
     if (!this.box.open) return;
     if (this.view.at !== null) return this.show();
@@ -50,7 +50,7 @@ class Pictures {
     await this.show();
   }
 
-  // Shows the images of the time that is shown.
+  // Shows each camera's image at the time that the view shows.
   async show() {
     if (!this.box.open) return;
     for (const camera of this.cameras) {

@@ -16,6 +16,7 @@ const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
 const FEWEST_PACKETS: f64 = 10.0;
 /// Number of periods without data after which a device counts as silent.
 const SILENT_PERIODS: f64 = 4.0;
+/// Shortest time without data after which a device counts as silent, nanoseconds.
 const SILENT_NS: u64 = SECOND_NS / 2;
 /// Time after which a device without a nominal rate counts as idle, nanoseconds.
 const IDLE_NS: u64 = 2 * SECOND_NS;
@@ -142,8 +143,9 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
     }
 }
 
-/// Median, 99th percentile and maximum, microseconds, of the values that the histogram `now` has in addition to those of
-/// the earlier histogram `before`; `None` if there are none. Histograms have values in nanoseconds, with their counts.
+/// Median, 99th percentile and maximum, microseconds, of the values that the histogram `now` has in addition to those
+/// of the earlier histogram `before`; `None` if there are none. Histograms have values in nanoseconds, with their
+/// counts.
 fn percentiles(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<[f64; 3]> {
     let mut before = before.iter().peekable();
     let new: Vec<(u64, u64)> = now

@@ -14,8 +14,8 @@ use crate::time::SimTime;
 
 /// Number of frames that are kept for slow viewers. A viewer that misses more frames continues with the newest one.
 const FRAMES_KEPT: usize = 4;
-/// Size of a point, bytes: east, north and up in metres (`f32` each), device and intensity (`u8` each), laser, label, and
-/// range in centimetres (`u16` each).
+/// Size of a point, bytes: east, north and up in metres (`f32` each), device and intensity (`u8` each), laser, label,
+/// and range in centimetres (`u16` each).
 const POINT_BYTES: usize = 20;
 /// Largest number of values that are shown for a device.
 const MOST_VALUES: usize = 10;
@@ -72,8 +72,8 @@ pub struct Poses {
 }
 
 impl Shown {
-    /// Number (from 1) and bytes of frame `seen` + 1; if this frame is no longer kept, those of the newest frame. `None` if
-    /// frame `seen` is the newest.
+    /// Number (from 1) and bytes of frame `seen` + 1; if this frame is no longer kept, those of the newest frame.
+    /// `None` if frame `seen` is the newest.
     pub fn frame_after(&self, seen: u64) -> Option<(u64, Arc<Vec<u8>>)> {
         let frames = self.frames.lock().expect("no holder panics");
         let next = frames.iter().find(|(number, _)| *number == seen + 1);
@@ -106,7 +106,8 @@ pub struct Viewers<'a> {
     latest: Vec<Latest>,
 }
 
-/// Callbacks of [`Viewers`]: two report the requests of open pages, and one supplies poses, which packets do not contain.
+/// Callbacks of [`Viewers`]: two report the requests of open pages, and one supplies poses, which packets do not
+/// contain.
 pub struct Wishes<'a> {
     /// Whether a page is open.
     pub is_there: Box<dyn Fn() -> bool + 'a>,
@@ -198,8 +199,8 @@ impl Audience for Viewers<'_> {
     }
 }
 
-/// Stores a value. A text with a new name is dropped if the device already has [`MOST_VALUES`] values, because hosts can
-/// request any number of texts.
+/// Stores a value. A text with a new name is dropped if the device already has [`MOST_VALUES`] values, because hosts
+/// can request any number of texts.
 fn keep(latest: &mut Latest, told: ValueKind, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
     if told == ValueKind::Text && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {

@@ -1,10 +1,10 @@
 "use strict";
-// Pause, and a way back through the last ten seconds.
+// Pauses the view, and shows earlier instants of the last ten seconds.
 
 class TimeLine {
   constructor(view, parts, changed) {
     Object.assign(this, parts, { view, changed });
-    // The last ten seconds of what the run has said.
+    // Statuses of the run in the last ten seconds.
     this.statuses = [];
     this.button.addEventListener("click", () => this.pause(!this.isPaused));
     this.scrub.addEventListener("input", () => {
@@ -21,7 +21,7 @@ class TimeLine {
     this.end = this.view.now;
     this.view.at = isPaused ? this.end : null;
     this.scrub.value = 0;
-    // What comes after a pause does not go on from where it began.
+    // No status was stored during the pause, so statuses before the pause are discarded.
     if (!isPaused) this.statuses = [];
     this.moved();
   }
@@ -51,13 +51,13 @@ class TimeLine {
     this.marks();
   }
 
-  // What the run said at the time that is shown.
+  // The status of the run at the time that is shown.
   shown() {
     if (!this.isPaused) return this.statuses.at(-1);
     return this.statuses.findLast((told) => told.time_s <= this.view.at + 0.05) || this.statuses[0];
   }
 
-  // Under the slider: when a fault was on, and when packets were missed.
+  // Marks periods below the slider: those with a fault, and those with refused, late or dropped packets.
   marks() {
     const canvas = this.strip;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];

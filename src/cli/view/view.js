@@ -1,5 +1,5 @@
 "use strict";
-// Asks the run again and again for what is new and shows it.
+// Polls the run for new data and shows the data.
 
 const $ = (id) => document.getElementById(id);
 const token = decodeURIComponent(location.hash.slice(1));
@@ -23,7 +23,7 @@ async function ask(path, body) {
   return fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-// One request at a time: a slow page asks less often.
+// Repeats `work` in the given period. Only one request is open at a time, so a slow page polls less often.
 async function again(work, period) {
   for (;;) {
     const begun = performance.now();
@@ -39,7 +39,7 @@ async function again(work, period) {
 }
 
 async function lookAtCloud() {
-  // What is shown in a pause is not to go.
+  // In a pause, new frames would replace the stored frames.
   if (timeline.isPaused) return;
   const answer = await ask(`/api/cloud?after=${seenFrame}`);
   if (answer.status !== 200 || timeline.isPaused) return;
@@ -49,7 +49,7 @@ async function lookAtCloud() {
   if (overlay.pointer) overlay.show();
 }
 
-// Labels cost the rig time: they are asked for while somebody looks at them.
+// Whether labels are needed. They cost the rig time, so they are requested only while the page shows them.
 function wantsLabels() { return view.mode === LABELS || (overlay.isFound && view.pace.strain === 0); }
 
 async function lookAtStatus() {
@@ -70,7 +70,8 @@ async function lookAtStatus() {
   if (timeline.isPaused) return;
   cards.note(told);
   timeline.add(told);
-  // A frame is due a tenth of a second after its first packet; later, nothing has been sent.
+  // A frame covers a tenth of a second and arrives later. If none has arrived after 0.3 s, the devices have sent
+  // nothing.
   view.now = Math.max(view.now, told.time_s - 0.3);
   if (!view.frames.length || view.frames.at(-1).time_s < view.now - HOLD_S) view.poses = { robot: told.pose, sensors: told.sensors };
   view.wanted = true;
@@ -93,7 +94,7 @@ function element(name, text, className) {
   return made;
 }
 
-// Shows what the run said at the time that is looked at.
+// Shows the status of the run at the selected time.
 function show() {
   const told = timeline.shown();
   if (!told) return;
@@ -113,7 +114,7 @@ function show() {
   showNotices();
 }
 
-// What somebody who looks at the cloud has to know: why it is empty, and who is late.
+// Shows messages above the cloud: errors, silent and waiting devices, and late devices.
 function showNotices() {
   const told = timeline.shown();
   const lines = trouble ? [[trouble, "bad"]] : [];
@@ -135,7 +136,7 @@ function showNotices() {
   $("notices").replaceChildren(...lines.map(([line, mark]) => element("li", line, mark)));
 }
 
-// A box for the points of each device that has some.
+// Shows a check box for the points of each device that has points.
 function showClouds(told) {
   const known = $("clouds").children.length;
   const devices = told.devices.filter((device) => device.points > 0);
@@ -156,7 +157,7 @@ function showClouds(told) {
   }));
 }
 
-// The labels of the points that are shown, the most frequent first.
+// Lists the 24 most frequent labels of the points that are shown, in the order of their numbers.
 function showLabels() {
   $("labels").hidden = view.mode !== LABELS || !labelNames.length;
   if ($("labels").hidden) return;
@@ -229,7 +230,7 @@ listen();
 view.ramp($("ramp"));
 if (matchMedia("(max-width: 60rem)").matches) $("faults").open = false;
 requestAnimationFrame(drawAlways);
-// A page that draws little also asks for little.
+// A page that draws less often also polls less often.
 again(lookAtStatus, () => 250 * (1 + view.pace.strain));
 again(() => pictures.look(), () => Math.max(100, view.pace.period));
 again(lookAtCloud, () => Math.max(60, view.pace.period));

@@ -20,8 +20,8 @@ use crate::wire::truth::PacketRecord;
 const MOST_POINTS: usize = 60_000;
 /// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
-/// Longest pause of the decoded connection, nanoseconds. After a longer pause, the connection of the next host that gets
-/// data is decoded instead.
+/// Longest pause of the decoded connection, nanoseconds. After a longer pause, the connection of the next host that
+/// gets data is decoded instead.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Function that returns a sensor's pose.

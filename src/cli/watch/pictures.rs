@@ -32,6 +32,7 @@ const MOST_REFUSED: u32 = 300;
 const QUALITY: u8 = 85;
 /// Media type of a stream, with the boundary between its images.
 pub const MULTIPART: &str = "multipart/x-mixed-replace; boundary=menura-frame";
+/// Text of the boundary between the images of a stream.
 pub const BOUNDARY: &str = "menura-frame";
 
 /// A camera image as a JPEG file.

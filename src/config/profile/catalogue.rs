@@ -63,7 +63,7 @@ impl Catalogue {
         let (file, text) = EMBEDDED[index];
         let parse = || match self.parse_profile(file, text) {
             Ok(profile) => Arc::new(profile),
-            // The text is part of the program, so that an error is a bug in Menura, which tests find.
+            // The text is part of the program, so an error in it is a bug in Menura, which tests find.
             Err(faults) => panic!("{faults}"),
         };
         Arc::clone(self.embedded[index].get_or_init(parse))
@@ -88,7 +88,7 @@ impl Catalogue {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// The profile of [`Catalogue::profiles`] with this name. `None` if there is none. Other profiles are not read.
+    /// The profile of [`Catalogue::profiles`] with this name; `None` if there is none. Reads only this profile.
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         let is_its =
             |(file, _): &(&str, &str)| Path::new(file).file_stem().is_some_and(|stem| stem == name);

@@ -63,7 +63,7 @@ impl Profile {
         })
     }
 
-    /// Data of the family whose profiles are of type `P`; `None` for other families.
+    /// The family's data if its type is `P`; `None` for a profile of another family.
     pub fn data<P: 'static>(&self) -> Option<&P> {
         self.data.get()
     }

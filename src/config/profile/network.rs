@@ -63,7 +63,7 @@ impl DatagramPort {
 /// Destination of a device's datagrams: one host, with a destination port for each of the device's ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddress {
-    /// The host.
+    /// IP address of the host.
     pub ip: IpAddr,
     /// Destination port for each of the device's ports, indexed by [`PortIndex`].
     pub ports: Vec<u16>,
@@ -81,7 +81,7 @@ pub fn port() -> Limit<i128> {
     Limit::new(1..=65535, "", "UDP")
 }
 
-/// Reads `[network]` at the root of a profile.
+/// Reads `[network]` at the root of a profile; `None` after an error.
 pub fn profile_network(root: &mut TableReader<'_>) -> Option<FrameHeader> {
     let says = "Addresses and header fields of recorded frames. A run sends through the host's \
         network stack.";

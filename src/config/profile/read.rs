@@ -19,7 +19,7 @@ pub const IDENTITY: &str = "Identity that the product reports.";
 /// Documentation of the key `clock` of a profile.
 pub const CLOCK: &str = "The unit's clock and its errors.";
 
-/// Reads the profile in `source`. The profile's name is the name of its file without the extension.
+/// Reads the profile in `source`; returns all errors. The profile's name is the name of its file without the extension.
 pub fn parse(
     source: &Arc<SourceFile>,
     families: &[&'static dyn FamilyReader],

@@ -18,7 +18,7 @@ pub struct Claims<'f> {
     ports: RefCell<HashMap<(Protocol, u16), Port>>,
 }
 
-/// Kind of a path.
+/// What a path in the rig names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PathKind {
     /// A symbolic link to a pseudo-terminal.
@@ -51,7 +51,7 @@ struct User {
 }
 
 impl<'f> Claims<'f> {
-    /// No claims; conflicts are reported to `faults`.
+    /// An empty set of claims. Conflicts are reported to `faults`.
     pub(crate) fn new(faults: &'f Faults) -> Self {
         Self { faults, paths: RefCell::default(), ports: RefCell::default() }
     }
@@ -112,7 +112,7 @@ impl<'f> Claims<'f> {
         place: &Place,
     ) -> Option<Diagnostic> {
         if address.port() == 0 {
-            return None; // the system finds a free one
+            return None; // the system chooses a free port
         }
         let interface = interface.map(str::to_owned);
         let user = User { interface, address, place: place.clone() };

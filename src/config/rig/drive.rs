@@ -185,7 +185,7 @@ pub(super) fn drive(table: &mut TableReader<'_>, rig_seed: u64) -> Option<DriveC
     let field = table.required("model");
     let field = field.meaning("Vehicle model: how the wheels of a driven robot move it.");
     let Some(kind) = field.choice(&DriveKind::WORDS, FORMAT) else {
-        // Without a model it is unknown which other keys are allowed, so none is reported.
+        // Without a model, the other allowed keys are unknown, so no key is rejected.
         table.drop_unknown(|_| true);
         return None;
     };

@@ -228,14 +228,14 @@ pub enum StampChoice {
 }
 
 words!(CasterChoice: "auto" => Auto, "gpu" => Gpu, "menura" => Menura, "embree" => Embree);
-/// Choice of the ray caster.
+/// Choice of the ray tracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
     /// A GPU if the rig casts many rays and the GPU passes the self-test and is faster than the processor; otherwise
     /// Menura's own ray tracer on the processor.
     #[default]
     Auto,
-    /// A GPU; it is an error if none can be used.
+    /// A GPU. Loading the world fails if no GPU can be used.
     Gpu,
     /// Menura's own ray tracer, on the processor.
     Menura,

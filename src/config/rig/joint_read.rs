@@ -64,7 +64,7 @@ pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     for (place, read) in read.iter().enumerate() {
         let Some(parent) = read.as_ref().and_then(|read| read.parent.as_ref()) else { continue };
         let carriers = std::iter::successors(parents[place], |carrier| parents[*carrier]);
-        // A chain of the largest possible length leads into a loop of other joints, which is reported there.
+        // A chain of `MAX_JOINTS` carriers leads into a loop of other joints. The error is reported at those joints.
         let depth = carriers.take(MAX_JOINTS).count();
         if is_carried_by(place, place, &parents) {
             let label = "one of them must have parent = \"body\"";
@@ -294,7 +294,7 @@ fn stay_within(
     units: &Units,
     field: &Field<'_>,
 ) {
-    // Converted from degrees, values have an error in the last digits.
+    // The conversion from degrees leaves an error in the last digits.
     let slack = 1e-9 * (high - low);
     let written = |x: f64| (x / units.scale * 1e6).round() / 1e6;
     let title = match (joint.reach(), &joint.motion) {

@@ -1,10 +1,10 @@
 //! The smooth curve through the rows of a joint's table.
 //!
 //! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the curve passes
-//! through each row without smoothing. Between two rows the curve may leave their range. The curve of a table that is
-//! not repeated begins and ends at rest. A repeated table connects its last row to its first with equal rate and
-//! acceleration. If their positions differ, for example by a whole number of turns, each cycle continues from the end
-//! of the previous one.
+//! through each row without smoothing. Between two rows, the curve can go beyond the positions of both rows. The curve
+//! of a table that is not repeated begins and ends at rest. A repeated table connects its last row to its first with
+//! equal rate and acceleration. If their positions differ, for example by a whole number of turns, each cycle continues
+//! from the end of the previous one.
 
 /// Smooth curve through the rows of a joint's table, see the module.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +99,7 @@ fn clamped_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     for row in rows.windows(3).take(inner) {
         system.push(equation(row[0], row[1], row[2]));
     }
-    // The rates at the ends are zero, so that their terms vanish.
+    // The rates at the ends are zero, so their terms vanish.
     let inner = system.solved();
     [0.0].into_iter().chain(inner).chain([0.0]).collect()
 }

@@ -5,7 +5,7 @@ use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Text that error messages print as the source of those limits of a joint that are the same for all products.
+/// Source that error messages print for the limits of a joint that are the same for all products.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians for a revolute joint and metres for a prismatic joint. At position zero,
@@ -33,7 +33,7 @@ pub struct JointConfig {
 }
 
 words!(JointKind: "revolute" => Revolute, "prismatic" => Prismatic);
-/// Kind of a joint's motion.
+/// Whether a joint rotates or slides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointKind {
     /// The joint rotates about its axis, right-handed.

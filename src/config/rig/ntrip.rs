@@ -8,7 +8,7 @@ use crate::toml::key_types::By;
 use crate::toml::reader::{Field, Limit, TableReader};
 
 const FORMAT: &str = "NTRIP 2.0";
-/// The port of NTRIP casters.
+/// Default TCP port of an NTRIP caster.
 const PORT: u16 = 2101;
 
 /// Documentation of the keys `user` and `password` of a caster.

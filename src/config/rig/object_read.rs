@@ -96,7 +96,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     let field = field.meaning("Shape: a built-in body, or a mesh from a file.");
     let pattern = extension_pattern(&MESH_EXTENSIONS);
     let Some(text) = field.word_or_text(&words, &expected, &pattern, "?.obj") else {
-        // The other keys cannot be checked.
+        // Without a valid body, the other keys cannot be checked.
         for key in ["size_m", "reflectance", "mesh_pose", "scale"] {
             table.optional(key);
         }

@@ -22,14 +22,13 @@ pub enum UpAxis {
 }
 
 impl UpAxis {
-    /// Default up axis of a file: y for glTF, by its standard. Other formats have no rule; z is assumed, as usual in
-    /// robotics.
+    /// Default up axis of a file: y for glTF, by its standard. Other formats do not define it; z is an assumption.
     pub fn of_format(file: &Path) -> Self {
         let is_gltf = has_extension(&file.to_string_lossy(), &["gltf", "glb"]);
         if is_gltf { Self::Y } else { Self::Z }
     }
 
-    /// Rotation that turns this axis up, to World's z.
+    /// Rotation that turns this axis to World's z axis, which points up.
     pub fn turn(self) -> DMat3 {
         match self {
             Self::X => DMat3::from_cols(DVec3::Z, DVec3::Y, DVec3::NEG_X),

@@ -40,11 +40,12 @@ const MOUNT_EXAMPLE: &str =
 /// Largest number of devices; each has its own threads and link.
 const MAX_DEVICES: usize = 256;
 
-/// Default position of World's origin on the Earth: in Mississippi, near the institute of the courtyard's authors.
+/// Default position of World's origin on the Earth: in Mississippi, near the institute of Goodin et al. 2018, who
+/// describe the courtyard.
 const DEFAULT_ORIGIN: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
-/// Reads the rig in `source` with `overrides` applied.
+/// Reads the rig in `source` with `overrides` applied; returns all errors.
 pub fn parse(
     source: &Arc<SourceFile>,
     overrides: &[Override],

@@ -24,11 +24,12 @@ pub struct BuiltinScene {
     pub summary: &'static str,
     /// Reads `world.parameters`.
     pub read: fn(&ChosenScene<'_, '_>) -> Option<SceneSource>,
-    /// Radius, metres, of a circle around the origin on which a robot can drive freely, with the default parameters.
+    /// Radius, metres, of a circle around the origin along which a robot meets no obstacle, with the default
+    /// parameters.
     pub lap_radius_m: f64,
     /// Whether the ground is z = 0 everywhere.
     pub is_flat: bool,
-    /// Camera position for a view of the scene, and the centre of the view, World, metres.
+    /// Position of a camera that shows the scene, and the point at the centre of its image; World, metres.
     pub view_m: [[f64; 3]; 2],
 }
 
@@ -166,7 +167,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
     },
 ];
 
-/// The built-in scene called `name`.
+/// The built-in scene called `name`; `None` if there is none.
 pub fn builtin(name: &str) -> Option<&'static BuiltinScene> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }

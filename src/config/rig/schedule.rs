@@ -53,7 +53,7 @@ impl Schedule {
     }
 }
 
-/// Longest time in a schedule, seconds: longer than any run.
+/// Longest time in a schedule, seconds: about 116 days.
 const LONGEST_S: f64 = 1e7;
 
 /// Converts seconds to nanoseconds.

@@ -253,7 +253,7 @@ fn one_link(kind: &str) -> (String, String) {
     (title, "allowed: link = \"pty:PATH\", \"udp:HOST:PORT\", an `address`, or no link".into())
 }
 
-/// Address that is `index` higher than `address`.
+/// The IP address `address + index`.
 fn further(address: IpAddr, index: usize) -> IpAddr {
     match address {
         IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits().wrapping_add(index as u32)).into(),

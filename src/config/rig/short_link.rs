@@ -38,8 +38,8 @@ pub fn expected(kinds: &[&str]) -> String {
     fitting.map(|(_, example)| *example).collect::<Vec<_>>().join(", ")
 }
 
-/// Replaces the short form of a link by its table; `None` if it is invalid. A link that is a table already is returned
-/// unchanged. `kinds` are the kinds of links of the product.
+/// Replaces the short form of a link by its table; `None` if it is invalid. A link in table form is returned unchanged.
+/// `kinds` are the kinds of links of the product.
 pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<'f>> {
     let expected = expected(kinds);
     let pattern = format!("^({}):.", kinds.join("|"));
@@ -59,7 +59,7 @@ pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<
 #[derive(Debug, Default)]
 pub struct Taken {
     ports: HashSet<SocketAddr>,
-    /// Addresses of servers. A server uses all ports of its address.
+    /// IP addresses that the default link of a server must not use. A server needs all ports of its address.
     hosts: HashSet<IpAddr>,
 }
 
@@ -206,8 +206,8 @@ impl Address {
             Node { value, place: self.place.clone() }
         };
         if let Some(data) = profile.ports().first() {
-            // On the loopback interface, a host may need the port from which the product sends, so the system chooses
-            // another one.
+            // On the loopback interface, a host may itself use the product's source port, so the system chooses another
+            // port.
             let port = if self.ip.is_loopback() { 0 } else { data.frame.source_port };
             if let Some(udp) = link.get_mut_or_insert("udp", || Node::empty(&self.place)) {
                 udp.get_mut_or_insert("from", || text(port));

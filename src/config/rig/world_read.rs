@@ -25,7 +25,8 @@ const BUILT_IN: [&str; BUILTIN.len()] = {
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
 
-/// Reads `[world]`; `rig_seed` is the default seed. Also returns the position of the scene's name in the file.
+/// Reads `[world]`; `rig_seed` is the default seed. Also returns the position of the scene's name in the file. `None`
+/// after an error.
 pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, Place)> {
     let expected = format!(
         "a built-in scene ({}) or the path of a file ({})",

@@ -20,7 +20,8 @@ pub struct Text {
     pub place: Place,
 }
 
-/// One value of a file before its conversion to a type.
+/// One value of a file before its conversion to a type. A getter returns `None` if the key is missing, or after it has
+/// reported an error.
 #[derive(Clone, Debug)]
 pub struct Field<'f> {
     pub(super) name: String,
@@ -83,8 +84,8 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// Like [`Field::or_empty`], but only while defaults are recorded, because the keys of a missing table have
-    /// defaults.
+    /// Like [`Field::or_empty`], but only while defaults are recorded. The defaults of a missing table's keys are then
+    /// recorded, too.
     #[must_use]
     pub fn or_empty_if_noted(self, place: &Place) -> Self {
         if self.noted.is_some() { self.or_empty(place) } else { self }

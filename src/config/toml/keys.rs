@@ -185,7 +185,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// Like [`Keys::table`], for a field that was already taken.
+    /// Like [`Keys::table`], for a field that the caller has already taken from the table.
     pub fn table_in<T: Clone>(
         &mut self,
         field: &Field<'f>,
@@ -226,7 +226,7 @@ pub fn read_by<'f, T>(
     read(all, keys);
 }
 
-/// Like [`Keys::section_with`], for a field that was already taken; messages call it `what`.
+/// Like [`Keys::section_with`], for a field that the caller has already taken from the table; messages call it `what`.
 pub fn section_of<'f, T: RequiredKeys>(
     field: &Field<'f>,
     what: &str,

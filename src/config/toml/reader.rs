@@ -136,8 +136,8 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// Those of `keys` that the table has and that have not been read. At most one is allowed; the caller reports an
-    /// error if there are more.
+    /// The keys among `keys` that the table has and that have not been read. At most one is allowed; the caller reports
+    /// an error if there are more.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];
@@ -147,7 +147,7 @@ impl<'f> TableReader<'f> {
     }
 
     /// Removes a key that is not allowed here and returns its position, for a better message than that for unknown
-    /// keys.
+    /// keys. `None` if the table lacks the key.
     pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {
         let found = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(found).key_place)

@@ -124,7 +124,7 @@ pub struct Case {
 }
 
 impl TableSpec {
-    /// The key called `name`.
+    /// The key called `name`; `None` if there is none.
     pub fn key(&self, name: &str) -> Option<&KeySpec> {
         self.keys.iter().find(|key| key.name == name)
     }

@@ -131,7 +131,7 @@ impl Node {
         if let Value::Table(entries) = &mut self.value { Some(entries) } else { None }
     }
 
-    /// The value of a key of this table.
+    /// The value of a key of this table; `None` if the table lacks the key or this node is not a table.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)

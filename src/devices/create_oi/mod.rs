@@ -1,11 +1,11 @@
-//! A Create 2, or a Roomba, in the Open Interface.
+//! A Create 2 or a Roomba with iRobot's Open Interface. `commands.csv` names the specification.
 //!
 //! The robot drives only in safe and full mode; it does not stop when commands stop arriving. A fraction of full
 //! PWM becomes the same fraction of `max_speed_m_s`. Cleaning (134 to 136) and docking (143) end in passive mode
-//! without motion. Bumpers, cliffs, walls, buttons and chargers read 0. The Open Interface has no emergency
-//! stop: while the motor power is cut, both wheels are reported as dropped (packet 7), which ends safe
-//! mode. Songs are stored and take their time; other actuators have no effect. A sleeping robot wakes up at command
-//! 128; a real one needs its BRC pin low, which is not on this line.
+//! without motion. Bumpers, cliffs, walls, buttons and chargers read 0. The Open Interface has no emergency stop: while
+//! the motor power is cut, the robot reports both wheels as dropped (packet 7), and safe mode ends. Songs are stored,
+//! and a song plays silently for its duration; other actuators have no effect. Command 128 wakes a sleeping robot; a
+//! real one wakes only if its BRC pin is pulled low, and the emulated serial line has no such pin.
 
 mod decoder;
 mod profile;

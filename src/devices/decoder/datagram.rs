@@ -39,8 +39,9 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1. If the user has named a profile of the family, most decoders
-    /// return 2 once they have received measurements; some of them only if the measurements do not contradict that profile.
+    /// Probability that the sender is of this family, 0 to 1. If the user has named a profile of the family, most
+    /// decoders return 2 as soon as they have received measurements. Some of them do so only if the measurements do not
+    /// contradict that profile.
     fn likelihood(&self) -> f64;
 
     /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.
@@ -188,7 +189,7 @@ pub struct Sweep {
     pub turn: Option<TurnSteps>,
 }
 
-/// Steps of a rotation, for packets that count steps.
+/// Division of a rotation into steps, for packets that report azimuths as step numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnSteps {
     /// Number of steps.
@@ -266,7 +267,8 @@ pub struct PointSource {
     pub decode: DecodeBlock,
 }
 
-/// Function of a datagram, the index of a block in it and a list: appends the points of the block to the list.
+/// Function that appends the points of a block to a list. Arguments: the datagram, the index of the block in it, and
+/// the list.
 pub type DecodeBlock = Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>;
 
 impl PointSource {
@@ -283,7 +285,7 @@ impl PointSource {
     }
 }
 
-/// Settings of an emulated unit.
+/// Settings with which an emulated unit sends like a given sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Twin {
     /// Settings as a table of a rig file.

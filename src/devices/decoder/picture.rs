@@ -13,16 +13,16 @@ pub struct Picture {
     pub offset: [u32; 2],
     /// Format of the pixels.
     pub format: PixelFormat,
-    /// Pixel data.
+    /// Pixel data in this format, row by row.
     pub bytes: Vec<u8>,
 }
 
 /// Pixels with 8 bits per channel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pixels {
-    /// Brightness.
+    /// One byte per pixel: brightness.
     Grey(Vec<u8>),
-    /// Red, green and blue.
+    /// Three bytes per pixel: red, green and blue.
     Colour(Vec<u8>),
 }
 

@@ -42,7 +42,7 @@ pub struct PositionFix {
     pub horizontal_accuracy_m: Option<f64>,
     /// Vertical accuracy from the receiver, metres.
     pub vertical_accuracy_m: Option<f64>,
-    /// Velocity: east, north, up.
+    /// Velocity, m/s: east, north, up.
     pub velocity_enu_m_s: Option<DVec3>,
     /// Horizontal dilution of precision.
     pub hdop: Option<f64>,

@@ -6,7 +6,8 @@ use crate::world::vehicle::WheelState;
 /// Travel of the wheels, as the encoders of the two sides count it.
 ///
 /// The counted travel of a side is `sign * travel + offset`, where `travel` is the travel of the wheel that the side's
-/// encoder measures. Only a fault changes sign, wheel or offset. Without a fault, rounding therefore loses no travel.
+/// encoder measures. Only a fault changes sign, wheel or offset. Without a fault, the counted travel is therefore
+/// exactly the travel of the wheel.
 #[derive(Clone, Debug, Default)]
 pub struct Encoders {
     wheels: WheelState,

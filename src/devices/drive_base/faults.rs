@@ -45,9 +45,9 @@ pub enum BaseFault {
 /// The sides of a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sides {
-    /// The left wheel.
+    /// The left side.
     Left,
-    /// The right wheel.
+    /// The right side.
     Right,
     /// Both sides.
     Both,

@@ -5,10 +5,9 @@
 //! time. A [`Protocol`] executes and answers commands. Each protocol is a family with a [`BaseFamily`] and a folder of
 //! its own.
 //!
-//! Commands become set points of the tracks ([`Actuation::Treads`]); the vehicle model determines the motion.
-//! The answer to a query that is complete at time T uses the last wheel state at or before T. If that state is not
-//! measured yet, the device waits for it, so that a live run and a recording of the same host commands have the same
-//! bytes.
+//! Commands become set points of the tracks ([`Actuation::Treads`]); the vehicle model determines the motion. The
+//! answer to a query that is complete at time T uses the last wheel state at or before T. If that state is not measured
+//! yet, the device waits for it. A live run and a recording of the same host commands therefore have the same bytes.
 
 mod describe;
 pub mod encoders;
@@ -74,10 +73,11 @@ pub trait Protocol: Send {
         None
     }
 
-    /// Processes the event at the time that [`Protocol::next_due`] has returned. The next event must be later.
+    /// Processes the event that is due at `_at`, the time that [`Protocol::next_due`] has returned. Afterwards,
+    /// [`Protocol::next_due`] must return a later time or `None`.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
-    /// Handles a cut of the motor power: the robot brakes, whatever the set points.
+    /// Handles a cut of the motor power: the robot brakes, regardless of the set points.
     fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
         unit.stop(at);
     }
@@ -96,7 +96,8 @@ pub trait Protocol: Send {
 
 /// Time between wheel states.
 const PERIOD_NS: u64 = 1_000_000;
-/// Largest number of bytes from the host that are received and not processed yet; further bytes are lost.
+/// Largest number of bytes from the host that are received and not processed yet, an assumption; further bytes are
+/// lost.
 const INPUT_BYTES: usize = 4096;
 
 /// An emulated drive base or motor controller.

@@ -186,7 +186,8 @@ impl Unit {
         self.speed_m_s(motor) * self.settings.wheels.counts_per_m
     }
 
-    /// Reading of a motor's counter, in counts. Its size is not limited, unlike that of a field in a message.
+    /// Reading of a motor's counter, counts. The reading does not wrap, although a field in a message can be too small
+    /// for it.
     pub fn counts(&self, motor: usize) -> i64 {
         self.all_counts(motor) - self.zero[motor]
     }
@@ -230,7 +231,7 @@ impl Unit {
         self.condition.low_battery.map_or(self.settings.power.charge_percent, |(_, charge)| charge)
     }
 
-    /// Whether the main battery's voltage is too low.
+    /// Whether the main battery's voltage is below the setting `low_battery_v`.
     pub fn is_battery_low(&self) -> bool {
         self.battery_v() < self.settings.power.low_battery_v
     }

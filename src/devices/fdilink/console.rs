@@ -1,9 +1,10 @@
 //! Text console of an N100: `#fconfig` stops the frames, `#f…` commands are answered with text, `#fdeconfig` or a
 //! restart resumes the frames.
 //!
-//! Answers are as a public driver has recorded them from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`, `MSG_IMU[40]   100.0Hz`.
-//! `#fparam` sets a rate in a table, as an index in [`LADDER_HZ`]; `#fsave` saves the table, and a restart applies the saved
-//! table. In configuration mode, a command less than 0.95 s after the previous one is refused.
+//! Answers have the form that a public driver recorded from a module (`commands.csv` names the driver): `*#OK`,
+//! `*#ERROR`, `MSG_IMU=7`, `MSG_IMU[40]   100.0Hz`. `#fparam` sets a rate in a table, as an index in [`LADDER_HZ`];
+//! `#fsave` saves the table, and a restart applies the saved table. In configuration mode, a command less than 0.95 s
+//! after the previous one is refused.
 
 use crate::time::SimTime;
 
@@ -15,7 +16,7 @@ pub const PARAMETERS: [(&str, u8); 4] =
 
 /// Shortest time between two commands; a module refused all commands at 0.9 s and accepted all at 1 s.
 const COMMAND_GAP_NS: u64 = 950_000_000;
-/// Largest length of a command, bytes; longer commands are dropped.
+/// Largest length of a command, bytes, an assumption; longer commands are dropped.
 const MOST_LINE: usize = 96;
 const OK: &str = "*#OK\r\n";
 const ERROR: &str = "*#ERROR\r\n";
@@ -74,10 +75,10 @@ impl Console {
         self.is_open
     }
 
-    /// Processes a byte from the host at `now`; a line end can cause a reaction.
+    /// Processes a byte from the host at `now`; returns the reaction to a line that the byte completes, if any.
     pub fn take(&mut self, now: SimTime, byte: u8) -> Option<Reaction> {
         if !matches!(byte, b'\r' | b'\n') {
-            // Of a line that is too long, one byte more than the limit is kept. The line is then dropped when it ends.
+            // At most one byte more than the limit is stored: enough to recognise and drop a line that is too long.
             self.line.truncate(MOST_LINE);
             self.line.push(byte);
             return None;

@@ -51,8 +51,8 @@ fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str,
 }
 
 /// Fisheye model that best fits the wide-angle lens of Elmquist et al. 2021, for which ROS has no model. Returns the
-/// same values as [`described`]. That lens maps the angle theta to `f atan(w tan theta)`; the slope at the centre
-/// becomes a factor of the focal length.
+/// same values as [`described`]. The wide-angle lens maps the angle theta to `f atan(w tan theta)`; the slope at the
+/// centre, `f w`, becomes the focal length of the fisheye model.
 fn as_fisheye(lens: &Lens, half_rad: f64) -> ([f64; 2], &'static str, Vec<f64>) {
     let tan = libm::tan(half_rad);
     let wide = libm::tan(tan) / tan;

@@ -15,7 +15,7 @@ use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Number of acknowledgements stored for repeated commands; also the largest number of scheduled actions.
+/// Number of acknowledgements stored for repeated commands, and largest number of scheduled actions; an assumption.
 const REMEMBERED: usize = 16;
 /// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
 /// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
@@ -24,7 +24,7 @@ const CAPABILITY: u32 = 0xf01a_0067;
 const PTP_ON: u32 = 1 << 19;
 /// Bit of the packet size register that forbids fragmentation.
 const DONT_FRAGMENT: u32 = 1 << 30;
-/// Smallest and largest packet size, with IP and UDP headers.
+/// Smallest and largest packet size, bytes, with IP and UDP headers.
 const PACKET_BYTES: [u32; 2] = [220, 9000];
 /// Heartbeat timeout, milliseconds: smallest value, and value at power-on.
 const HEARTBEAT_MS: [u32; 2] = [500, 3000];
@@ -84,7 +84,7 @@ impl Control {
         }
     }
 
-    /// Opens the stream channel to this `port` at the address of the link.
+    /// Opens the stream channel to `port` at the host address of the device's link.
     pub fn open(&mut self, port: u16) {
         self.port = port;
     }

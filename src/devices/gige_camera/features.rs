@@ -104,8 +104,8 @@ pub(super) fn selector_of(address: u32) -> Option<u32> {
 /// Type of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Minimum, maximum, increment. If two registers are given, the maximum is the value of the first minus that of the
-    /// second.
+    /// Minimum, maximum, increment. With two registers, the maximum is the value of the first register minus the value
+    /// of the second.
     Integer(u32, u32, u32, Option<[u32; 2]>),
     /// Minimum, maximum, unit.
     Float(f64, f64, &'static str),
@@ -425,7 +425,7 @@ impl Features {
                     refused
                 }
             }
-            // Floats are clipped, as in real cameras; clients read them back.
+            // Floats outside their range are clipped without an error; clients read the stored value back.
             Kind::Float(least, greatest, _) => {
                 if value.is_finite() {
                     Ok(value.clamp(*least, *greatest))

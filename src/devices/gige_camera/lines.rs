@@ -31,8 +31,8 @@ impl GigeCamera {
             && self.values.whole(at::TRIGGER_SOURCE) == source::LINE
     }
 
-    /// Edges of the cable at `Line1` that trigger frames: whether rising edges do, and whether falling edges do. The cable
-    /// is before the line inverter.
+    /// Edges of the signal on the cable at `Line1` that trigger frames: `[rising, falling]`. The line inverter lies
+    /// between the cable and the trigger.
     pub(super) fn wanted_edges(&self) -> [bool; 2] {
         let [rising, falling] = match self.values.whole(at::TRIGGER_ACTIVATION) {
             0 => [true, false],
@@ -43,7 +43,8 @@ impl GigeCamera {
         if is_inverted { [falling, rising] } else { [rising, falling] }
     }
 
-    /// Processes the level of the cable at `Line1`: triggers a frame if the level has changed and the edge is a wanted one.
+    /// Processes the level of the cable at `Line1`: triggers a frame if the level has changed by an edge of
+    /// [`Self::wanted_edges`].
     pub(super) fn take_edge(&mut self, now: SimTime, is_high: bool) {
         let has_changed = self.line_is_high != is_high;
         self.line_is_high = is_high;

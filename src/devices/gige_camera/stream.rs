@@ -25,11 +25,11 @@ const TILE_PIXELS: u32 = 40_000;
 const MOST_FRAMES: usize = 8;
 /// Largest number of image bytes stored for resending. The latest two frames are stored even if they are larger.
 const MOST_KEPT: usize = 64 << 20;
-/// Target of auto functions: mean brightness as a fraction of full scale.
+/// Target of auto functions, an assumption: mean brightness as a fraction of full scale.
 const TARGET: f64 = 0.4;
-/// Deviation from the target within which auto functions change nothing, as a fraction of the target.
+/// Deviation from the target within which auto functions change nothing, as a fraction of the target; an assumption.
 const DEAD_BAND: f64 = 0.05;
-/// Offset of the random streams that decide whether a fault drops a frame; the start time of the frame is added.
+/// First number of the random streams that decide whether a fault drops a frame; the start time of the frame is added.
 const LOSS_DRAWS: u64 = 1 << 62;
 /// Bytes on the wire in addition to the packet size: preamble, Ethernet header and checksum, gap.
 const ETHERNET_BYTES: u64 = 38;
@@ -163,7 +163,7 @@ impl GigeCamera {
         self.stream.is_running
     }
 
-    /// Restarts block ids at the setting `first_block` (1 in real cameras), because the channel was opened.
+    /// Restarts block ids at the setting `first_block` (1 in the GigE Vision standard), because the channel was opened.
     pub(super) fn restart_blocks(&mut self) {
         self.stream.block = self.stream.block_before;
         self.stream.kept.clear();
@@ -199,9 +199,9 @@ impl GigeCamera {
         })
     }
 
-    /// Processes a trigger at `when`. The trigger is missed if the acquisition is stopped, an earlier trigger still waits,
-    /// [`MOST_FRAMES`] frames are unsent, or its exposure would start less than the shortest frame period after the
-    /// previous start.
+    /// Processes a trigger at `when`. The trigger is missed in any of these cases: the acquisition is stopped; an
+    /// earlier trigger still waits; [`MOST_FRAMES`] frames are unsent; its exposure would start less than the shortest
+    /// frame period after the start of the previous exposure.
     pub(super) fn trigger(&mut self, when: SimTime) {
         let start = SimTime(when.0 + self.trigger_delay_ns());
         let is_free = start >= self.stream.next_start && self.stream.triggers.is_empty();
@@ -309,8 +309,8 @@ impl GigeCamera {
             .filter(|(shot, _)| (shot.region, shot.binning) == (region, binning))
             .map(|(shot, start)| shot.exposed(start));
         let shot = Arc::new(Shot {
-            // The start time selects the noise, not the frame number, so that a recording and a live host get the same
-            // frames.
+            // The noise depends on the start time, not on the frame number, so that a recording and a live host get the
+            // same frames.
             number: start.0,
             exposure_ns,
             line_ns: self.profile.rolling_ns(),

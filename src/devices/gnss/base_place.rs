@@ -6,11 +6,12 @@
 //!
 //! **By code.** Least squares over pseudoranges, with a clock error for each system.
 //!
-//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system are free of
-//! clock errors, and at the true position all of them are whole numbers. The reported position is tested first. If it
-//! fails, positions near the code solution are tried (the ambiguity function method: Counselman and Gourevitch, 1981,
-//! IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the wide lane (the difference of both signals,
-//! wavelength 0.8 m), then by the first signal. GLONASS is left out, because its satellites have different wavelengths.
+//! **By phase.** A phase gives the range except for a whole number of wavelengths. Differences between satellites of
+//! one system contain no clock error. At the true position, each measured difference deviates from the computed one by
+//! a whole number of wavelengths. The reported position is tested first. If it fails, positions near the code solution
+//! are tried, first by the wide lane (the difference of both signals, wavelength 0.8 m), then by the first signal. This
+//! is the ambiguity function method (Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote
+//! Sensing GE-19). GLONASS is left out, because its satellites have different wavelengths.
 
 use std::f64::consts::TAU;
 
@@ -27,7 +28,8 @@ pub struct Observation {
     pub satellite: Satellite,
     /// Pseudorange of the first signal.
     pub code_m: f64,
-    /// Frequency (Hz) and phase (metres) of the first and of the second signal; `None` if one of the phases is missing.
+    /// Frequency (Hz) and phase (metres) of the first and of the second signal; `None` if one of the phases is missing,
+    /// and for GLONASS.
     pub phases: Option<[(f64, f64); 2]>,
 }
 
@@ -72,8 +74,8 @@ struct Difference {
 }
 
 impl Difference {
-    /// Fractional part of the difference in wavelengths, -0.5 to 0.5, at a position `from` metres away from the one for
-    /// which the difference was computed.
+    /// Difference minus the nearest whole number, in wavelengths: -0.5 to 0.5. `from` is the position at which it is
+    /// evaluated, relative to the position for which the difference was computed, metres.
     fn rest(&self, from: DVec3) -> f64 {
         let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
         waves - waves.round()
@@ -153,8 +155,8 @@ impl Epoch<'_> {
         -(o.satellite.orbit.ecef_m(self.gps_s) - here).normalize()
     }
 
-    /// Phase differences to the first satellite of the same system and frequency: of the wide lane if `is_wide`,
-    /// otherwise of the first signal.
+    /// Phase differences between each satellite and the first satellite of the same system and frequency. `is_wide`
+    /// selects the wide lane instead of the first signal.
     fn differences(&self, here: DVec3, is_wide: bool) -> Vec<Difference> {
         let mut first: Vec<(GnssSystem, f64, f64, DVec3)> = Vec::new();
         let mut all = Vec::new();

@@ -1,8 +1,9 @@
 //! Tables of host commands to a receiver: UBX messages, configuration items and Garmin sentences.
 //!
-//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the protocol versions of
-//! generations 8, 9 and 10 that have the message: `[18.00 27.10 34.10]` are the first versions, `-` means none,
-//! `27.10-27.12` the first and the last. The receiver refuses messages that its firmware lacks.
+//! `ubx.csv` has every UBX message of generations 8 to 10. Each note begins with three entries in brackets, one for
+//! each generation, such as `[18.00 27.10 -]`. `18.00` is the first protocol version that has the message,
+//! `27.10-27.12` are the first and the last version, and `-` means that the generation lacks the message. The receiver
+//! refuses messages that its firmware lacks.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;

@@ -74,9 +74,10 @@ impl Gnss {
         answer
     }
 
-    /// NAV-GEOFENCE. The receiver is inside a fence (state 1) if its distance from the centre plus a margin is at most the
-    /// radius, and outside (2) if the distance minus the margin exceeds the radius. Otherwise, or without a fix within
-    /// the limits, the state is unknown (0). The margin is the configured number of standard deviations of the position.
+    /// NAV-GEOFENCE. The receiver is inside a fence (state 1) if its distance from the centre plus a margin is at most
+    /// the radius. It is outside (2) if the distance minus the margin exceeds the radius. Otherwise, or without a fix
+    /// within the limits, the state is unknown (0). The margin is the configured number of standard deviations of the
+    /// position.
     pub(super) fn fences(&self, s: &Solution, itow_ms: u32) -> NavGeofence {
         let sigmas = match self.store.get(key::GEOFENCE_CONFLVL) {
             0 => 0.0,
@@ -131,7 +132,7 @@ impl Gnss {
             itow_ms,
             distance_m: metres(self.distance_m),
             total_distance_m: metres(self.total_distance_m),
-            // The standard deviation of an integrated distance grows with the distance.
+            // The standard deviation grows with the distance; 2 % is an assumption.
             distance_std_m: metres(self.distance_m * 0.02),
             ..NavOdo::default()
         }

@@ -1,6 +1,7 @@
 //! Further line of a receiver: a device of the rig that represents only the line at one of the receiver's ports.
 //!
-//! The device sends the output of that port at the same times. Bytes from its host are passed directly to the receiver.
+//! The device sends the receiver's output at that port without additional delay. Bytes from its host are passed
+//! directly to the receiver.
 
 use std::collections::VecDeque;
 

@@ -31,7 +31,7 @@ impl Gnss {
             "PGRMO" if self.set_output(sentence) => sentence.clone(),
             "PGRMCE" => return self.answer(now, self.sensor_settings()),
             "PGRMC1E" => return self.answer(now, self.more_settings()),
-            // A real receiver uses position and time only to find satellites faster.
+            // Position and time only speed up the search for satellites; the emulated search does not use them.
             "PGRMI" => sentence.clone(),
             "PGRMIE" => return self.answer(now, self.whereabouts()),
             _ => return,

@@ -8,8 +8,8 @@ use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Satellite systems that the receiver uses: the system is enabled, and so is at least one of its signals in the
-    /// first band.
+    /// Satellite systems that the receiver uses. A system must be enabled, and so must at least one of its signals in
+    /// the first band.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
             let mut signals = first_signals(*system);

@@ -50,10 +50,11 @@ pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Whether the interference monitor is enabled.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Text messages sent as NMEA on I2C: bit 0 errors, 1 warnings, 2 notices. The next key numbers are those of the other
-/// ports.
+/// Text messages sent as NMEA on I2C: bit 0 errors, 1 warnings, 2 notices. The key for another port is this key plus
+/// u-blox's port number.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);
-/// Text messages sent as UBX on I2C: bit 0 errors, 1 warnings, 2 notices. The next key numbers are those of the other ports.
+/// Text messages sent as UBX on I2C: bit 0 errors, 1 warnings, 2 notices. The key for another port is this key plus
+/// u-blox's port number.
 pub const INFMSG_UBX: Key = Key(0x2092_0001);
 /// Whether USB is enabled.
 pub const USB_ENABLED: Key = Key(0x1065_0001);
@@ -155,7 +156,7 @@ pub const GEOFENCE_USE: u32 = 0x1024_0020;
 pub const ACKAIDING: Key = Key(0x1011_0025);
 /// Whether messages of class NAV2 are sent.
 pub const NAV2_OUT_ENABLED: Key = Key(0x1017_0001);
-/// First GPS week that the receiver can represent; 0: week of the firmware.
+/// First GPS week that the receiver can represent; 0: the receiver represents all weeks.
 pub const WKNROLLOVER: Key = Key(0x3011_0017);
 /// Whether the odometer counts.
 pub const ODO_USE: Key = Key(0x1022_0001);

@@ -1,12 +1,16 @@
 //! Configuration items of u-blox receivers: permitted values, and layers.
 //!
-//! Generation 9 addresses items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read and write
-//! the same items. `items.csv` has names and keys (ZED-F9P interface description, as pyubx2 lists them),
-//! factory values, protocol versions of generations 8, 9 and 10 (u-blox 8 receiver description; dumps of
-//! CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; new items of the interface description of HPG 1.50 as in
-//! ubloxcfg, and a recorded answer of HPG 1.51; M10 SPG 5.10 interface description), the value of generation 10 if
-//! it differs, and whether Menura implements the item. HPG 1.50 has no CFG-ITFM: its interference monitor is
-//! always on (drivers of PX4 and QGroundControl). `commands.rs` makes command tables of `items.csv` and `ubx.csv`.
+//! Generation 9 addresses items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read and write the same
+//! items.
+//!
+//! Columns of `items.csv`: name; key; factory value; protocol versions of generations 8, 9 and 10 that have the item;
+//! factory value of generation 10 if it differs; whether Menura implements the item. `commands.rs` makes command tables
+//! of `items.csv` and `ubx.csv`.
+//!
+//! Sources: ZED-F9P interface description, as pyubx2 lists its items; u-blox 8 receiver description; dumps of
+//! CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; interface description of HPG 1.50, as ubloxcfg lists its new items; a
+//! recorded answer of HPG 1.51; M10 SPG 5.10 interface description. HPG 1.50 has no CFG-ITFM: its interference monitor
+//! is always on (drivers of PX4 and QGroundControl).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -23,23 +27,23 @@ use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
-/// The first UART, u-blox's port 1; I2C is 0 and SPI is 4.
+/// u-blox's port number of the first UART; I2C is 0 and SPI is 4.
 pub const UART1: u8 = 1;
-/// The second UART of a ZED-F9P.
+/// u-blox's port number of the second UART, which a ZED-F9P has.
 pub const UART2: u8 = 2;
-/// USB, which has no baud rate.
+/// u-blox's port number of USB, which has no baud rate.
 pub const USB: u8 = 3;
 
-/// A protocol of a port.
+/// A protocol of a port. The value of a variant is its number in the keys of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// UBX.
+    /// UBX, u-blox's binary protocol.
     Ubx = 1,
-    /// NMEA.
+    /// NMEA 0183 sentences.
     Nmea = 2,
-    /// RTCM 2; only generation 8 supports it.
+    /// RTCM 2 corrections, which only generation 8 supports.
     Rtcm2 = 3,
-    /// RTCM 3.
+    /// RTCM 3 corrections.
     Rtcm3 = 4,
 }
 
@@ -265,7 +269,7 @@ pub enum Layer {
     Ram = 0,
     /// Battery-backed RAM.
     Bbr = 1,
-    /// Flash.
+    /// Flash, which keeps its content without a battery.
     Flash = 2,
 }
 
@@ -391,8 +395,8 @@ impl Store {
         Ok(())
     }
 
-    /// Whether at least one of the four satellite systems is enabled, with a first signal, after `items` are set; `true` if
-    /// no item concerns systems or signals.
+    /// Whether, after `items` are set, at least one of the four satellite systems is enabled together with one of its
+    /// first signals; `true` if no item concerns systems or signals.
     fn leaves_a_system(&self, items: &[Item]) -> bool {
         if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
             return true;

@@ -97,7 +97,7 @@ impl Reporter<'_> {
         })
     }
 
-    /// Time of week, ms; the time since the receiver's start as long as the receiver does not know the time.
+    /// Time of week, ms. Until the receiver knows the time, this is the time since its start.
     pub fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
@@ -189,7 +189,7 @@ impl Reporter<'_> {
         if self.has_fix() { (angle.min(180.0) * 1e5) as u32 } else { 18_000_000 }
     }
 
-    /// Time accuracy, ns.
+    /// Time accuracy, ns; [`UNKNOWN`] without a fix.
     pub(super) fn t_acc(&self) -> u32 {
         if self.has_fix() { 25 } else { UNKNOWN }
     }

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Solutions are at multiples of the solution period, in GPS time or in UTC. The bytes of an epoch follow after the
-//! latency of the profile, at the rate of the line; bytes that do not fit the buffer are lost, as in the product. The PPS
-//! rises at the second, before the sentences of that second; UBX-TIM-TP describes the next pulse.
+//! setting `latency_ms`, at the baud rate of the line. Messages that do not fit into the transmit buffer are lost, as
+//! in the product. The PPS rises at the second, before the sentences of that second; UBX-TIM-TP describes the next
+//! pulse.
 //!
 //! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
@@ -84,8 +85,8 @@ use crate::wire::ubx::{Frame, MessageId, Payload};
 /// Result of a configuration message: accepted or refused.
 type Verdict = Result<(), ()>;
 
-/// Time from a reset of a u-blox receiver to its start-up text, before which it computes no solution. At the start of the
-/// run, the receiver is switched on and sends the text at once.
+/// Time from a reset of a u-blox receiver to its start-up text. During this time the receiver computes no solution. At
+/// the start of the run, the receiver is already on and sends the text at once.
 const GREETING_NS: u64 = 200_000_000;
 /// Modulus of the week number that satellites send.
 const WEEKS: u16 = 1024;
@@ -93,7 +94,7 @@ const WEEKS: u16 = 1024;
 const COMPLAINT_BYTES: usize = 48;
 /// Request number for random samples of the clock; no epoch has this number.
 const CLOCK_REQUEST: u64 = u64::MAX;
-/// Standard deviation of the clock drifts of different units, ns/s.
+/// Standard deviation of the clock drifts of different units, ns/s; an assumption.
 const CLOCK_DRIFT_STD_NS_S: f64 = 500.0;
 
 /// A GNSS receiver.

@@ -62,8 +62,8 @@ impl Gnss {
         parts
     }
 
-    /// Start times, in seconds of GPS time, of the satellite's subframes that were completely received between the epoch
-    /// `before` and that of `s`.
+    /// Start times of the satellite's subframes that were received completely between the epoch `before` and the epoch
+    /// of `s`, seconds of GPS time.
     fn parts_between(
         &self,
         before: SimTime,
@@ -154,8 +154,8 @@ fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) ->
 }
 
 /// Converts orbit and clock to the parameters that a system broadcasts. The time of the system is `behind_s` behind GPS
-/// time. The system's Earth rotation rate and its gravity constant (`None`: that of GPS) can differ from those of GPS; node
-/// and mean motion compensate for the differences.
+/// time. A system can have another Earth rotation rate and another gravity constant than GPS (`None`: the gravity
+/// constant of GPS); node and mean motion compensate for the differences.
 fn keplerian(
     broadcast: &Broadcast,
     behind_s: i64,

@@ -266,7 +266,7 @@ pub enum BaseStation {
         /// Largest error at which the survey ends, metres.
         accuracy_m: f64,
     },
-    /// A given position.
+    /// A known position of the antenna.
     Fixed(Geodetic),
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Before the receiver has locked to GNSS time, or if USE_LOCKED_TP1 is off, the items without LOCK in their names
 //! apply. In the factory settings their pulse length is 0, so there is no pulse. The configured user delay shifts the
-//! edge. So does a configured cable delay that differs from the true one, which is the factory value.
+//! edge. The configured cable delay shifts the edge too if it differs from the true cable delay, which is the factory
+//! value.
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;

@@ -1,8 +1,8 @@
 //! A rover: effect of received RTCM 3 messages on its solution.
 //!
-//! Corrections are used if they are no older than CFG-NAVSPG-CONSTR_DGNSSTO (60 s), come from one station,
-//! include the station's position (1005 or 1006) or motion (4072), and cover at least four satellites that the
-//! rover uses. Observations that are consistent with no position on Earth are refused.
+//! Corrections are used under these conditions: they are at most CFG-NAVSPG-CONSTR_DGNSSTO (60 s) old; they come from
+//! one station; they include the station's position (1005 or 1006) or motion (4072); they cover at least four
+//! satellites that the rover uses. Observations that fit no position on Earth are refused.
 //!
 //! # From differential to fixed
 //!
@@ -11,10 +11,10 @@
 //! ```text
 //! t = 8 s (20 / n)^1.5 (1 + d / 10 km)
 //! ```
-//! for n common satellites (GLONASS only after a message 1230) and the distance d from the base. This is a
-//! model: n = 20 takes 8 s and n = 8 takes 32 s on a short baseline. With fewer than five satellites the
-//! solution stays differential. There is no fixed solution beyond [`FIXED_WITHIN_M`], no carrier solution
-//! beyond [`FLOAT_WITHIN_M`], and no correction beyond [`USED_WITHIN_M`]. Corrections older than
+//! for n common satellites (GLONASS only after a message 1230) and the distance d from the base. This formula is an
+//! assumption: n = 20 takes 8 s and n = 8 takes 32 s on a short baseline. With fewer than five satellites the solution
+//! stays differential. There is no fixed solution beyond [`FIXED_WITHIN_M`], no carrier solution beyond
+//! [`FLOAT_WITHIN_M`], and no correction beyond [`USED_WITHIN_M`]. Corrections older than
 //! [`FIXED_WITHIN_S`] leave a float solution.
 //!
 //! # Errors
@@ -24,8 +24,8 @@
 //! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a fixed
 //! solution.
 //!
-//! With a moving base, the vector between the antennas is as accurate as in any carrier solution. The rover's position
-//! remains that of a receiver without corrections, as does the base's.
+//! With a moving base, the vector between the antennas is as accurate as in any carrier solution. The positions of
+//! rover and base are as inaccurate as without corrections.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -69,8 +69,8 @@ const SATELLITES_M: f64 = 20.2e6;
 const AHEAD_MS: i64 = 1_000;
 /// Code residuals (RMS) above which observations are refused, metres.
 const NONSENSE_M: f64 = 100.0;
-/// If no phase position of the base is known, its reported position is used up to this distance from its code position;
-/// beyond it, the code position is used.
+/// Without a phase position of the base, the reported position is used if it is at most this far from the code
+/// position; otherwise the code position is used.
 const CODE_TELLS_M: f64 = 10.0;
 /// The mean code position of the base is the plain mean of the first 20 code positions; each later one gets the weight 1/20.
 const CODE_MEAN: f64 = 20.0;
@@ -137,7 +137,7 @@ pub struct Now {
     pub at: SimTime,
     /// GPS time, milliseconds.
     pub gps_ms: i64,
-    /// GPS minus UTC.
+    /// GPS minus UTC, seconds.
     pub leap_s: i8,
 }
 

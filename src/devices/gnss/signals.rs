@@ -31,7 +31,7 @@ pub fn slot_id(satellite: &Satellite) -> u8 {
     if is_glonass { (Carrier::new(satellite, false).slot + 7) as u8 } else { 0 }
 }
 
-/// Tracked signals of a satellite: whether it is the second signal, and the signal strength in dB-Hz.
+/// Tracked signals of a satellite: for each, whether it is the second signal, and its strength in dB-Hz.
 fn followed(tracked: &TrackedSatellite) -> impl Iterator<Item = (bool, f64)> {
     let [first, second] = tracked.cno_dbhz;
     [(false, first), (true, second)].into_iter().filter_map(|(is, cno)| Some((is, cno?)))

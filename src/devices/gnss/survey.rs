@@ -31,9 +31,9 @@ pub struct Survey {
 pub struct Demand {
     /// Whether a survey is requested.
     pub is_on: bool,
-    /// Minimum duration.
+    /// Minimum duration, seconds.
     pub least_s: u32,
-    /// Accuracy that the survey must reach.
+    /// Accuracy that the survey must reach, metres.
     pub accuracy_m: f64,
 }
 

@@ -1,10 +1,10 @@
 //! CFG-GNSS: satellite systems that are received, and numbers of channels.
 //!
-//! Rules of the u-blox 8 receiver description: at least one of GPS, GLONASS, Galileo and BeiDou is on, and each of these
-//! that is on has at least four channels; a system that is on has its first signal; the used channels do not exceed the
-//! existing ones, and the reserved channels do not exceed the used ones. Generation 8 receives at most two of these three
-//! bands: GPS with Galileo, GLONASS, BeiDou (u-blox M8 data sheet). From generation 9 on, channels are fixed and
-//! read-only.
+//! Rules of the u-blox 8 receiver description: at least one of GPS, GLONASS, Galileo and BeiDou is on, and each of
+//! these that is on has at least four channels. Every system that is on has its first signal on. The used channels do
+//! not exceed the existing ones, and the reserved channels do not exceed the used ones. Generation 8 receives at most
+//! two of three bands: one for GPS and Galileo, one for GLONASS, one for BeiDou (u-blox M8 data sheet). From generation
+//! 9 on, channels are fixed and read-only.
 
 use super::Gnss;
 use super::Verdict;
@@ -27,8 +27,8 @@ const QZSS_SIGNALS: [(u8, Key); 3] =
     [(0x01, Key(0x1031_0012)), (0x04, Key(0x1031_0014)), (0x10, Key(0x1031_0015))];
 const SBAS_SIGNALS: [(u8, Key); 1] = [(0x01, Key(0x1031_0005))];
 
-/// Number of channels in use, and for each system: UBX's number of the system, reserved channels, maximum. The values
-/// are those of the factory until a host sets others.
+/// Number of channels in use, and for each system: UBX's number of the system, reserved channels, maximum. The factory
+/// values apply until a host sets others.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Channels {
     used: u8,

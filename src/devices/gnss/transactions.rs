@@ -2,7 +2,7 @@
 //!
 //! A transaction has the steps start (1), continue (2) and apply (3). Another start, an unknown key, a step out of
 //! order, another set of layers, or any other CFG message discards the transaction without effect. Values are checked
-//! when it is applied.
+//! when the transaction is applied.
 //!
 //! Source: u-blox ZED-F9P interface description, UBX-CFG-VALSET and UBX-CFG-VALDEL.
 
@@ -68,7 +68,7 @@ impl Gnss {
     }
 
     /// Processes the step `step` (1 to 3) of a transaction. Returns the changes to apply after step 3, and `None` after
-    /// the others. `Err` if step 2 or 3 does not continue `open`.
+    /// the steps 1 and 2. `Err` if step 2 or 3 does not continue `open`.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

@@ -188,7 +188,7 @@ impl Laser<'_> {
         }
     }
 
-    /// Reports a value of `two_pt_correction_available` that differs from that of the file's first laser.
+    /// Reports a value of `two_pt_correction_available` that differs from the value of the file's first laser.
     fn check_two_point_correction(&self, first: &mut Option<bool>, faults: &mut Diagnostics) {
         let flag = self.entries.get("two_pt_correction_available");
         let available = match flag.map(|node| node.truth()) {

@@ -3,8 +3,8 @@
 //! Angles are in degrees, lengths in centimetres; focal slopes have no unit. The colour of a laser, which only
 //! viewers use, is white.
 //!
-//! Sources: the parts of such a file that PCL's `HDLGrabber`, MRPT's `VelodyneCalibration`, VeloView and the
-//! ROS driver's `gen_calibration.py` read.
+//! Sources: PCL's `HDLGrabber`, MRPT's `VelodyneCalibration`, VeloView and the ROS driver's `gen_calibration.py`. Each
+//! of them reads parts of such a file.
 
 use std::fmt::{self, Write as _};
 

@@ -104,8 +104,8 @@ impl Hdl64eDecoder {
         })
     }
 
-    /// Whether the sender is an HDL-64E: at least one packet in eight identifies this model. If an S1 groups by datagrams,
-    /// only one in four does.
+    /// Whether the sender is an HDL-64E: at least one packet in eight identifies this model. An S1 that groups by
+    /// datagrams is identified by one packet in four.
     fn is_one(&self) -> bool {
         self.own_packets > 0 && self.own_packets * 8 >= self.packets
     }

@@ -246,8 +246,8 @@ impl Hdl64e {
         points
     }
 
-    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` if the raw
-    /// distance is outside the range of its field.
+    /// The raw point from which drivers compute `echo`, for the laser `laser` and the rotor azimuth `rotor`. `None` if
+    /// the raw distance does not fit into its field.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());

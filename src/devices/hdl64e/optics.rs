@@ -3,11 +3,12 @@
 //! Applied: position and direction of each laser's beam. Inverted: raw distance and intensity from which a driver
 //! with the same table computes the true range and intensity.
 //!
-//! A driver adds `distance_m` to the raw distance; the sum is `D`. With near-point corrections it then shifts
-//! x and y by amounts that are linear in |x| and |y| of the point (HDL-64E S2 manual, appendix F): `cx =
-//! kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`, the same for y with 1.93. Along the beam, this
-//! gives a range of `D (1 + slope) + shift`, which [`Optics::raw_distance`] solves for `D`. The corrections across the
-//! beam differ for x and y; no raw distance can compensate them.
+//! A driver adds `distance_m` (`d`) to the raw distance; the sum is `D`. With near-point corrections it then shifts x
+//! and y by amounts that are linear in |x| and |y| of the point (HDL-64E S2 manual, appendix F). With `dx` for
+//! `distance_x_m`, the shift of x is `cx = kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`. The shift of y
+//! is computed in the same way, with 1.93 instead of 2.40. Along the beam, the range is `D (1 + slope) + shift`, which
+//! [`Optics::raw_distance`] solves for `D`. The corrections across the beam differ for x and y; no raw distance can
+//! compensate them.
 
 use crate::hdl64e::profile::{
     CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
@@ -34,7 +35,7 @@ struct Laser {
     calibration: LaserCalibration,
     sin_vertical: f64,
     cos_vertical: f64,
-    /// Rotation from the azimuth of the rotor to that of the beam: the negative rotational correction.
+    /// Azimuth of the beam relative to the rotor: the negative rotational correction.
     rotation: Heading,
     two_point: Option<TwoPoint>,
     /// Intensity correction: 256 times the focal slope, and the square of 1 - focal distance / 131 m.
@@ -60,7 +61,7 @@ struct TwoPoint {
 struct Axis {
     /// Increase of the correction per metre along the axis.
     gain: f64,
-    /// Increase of the correction per metre of range, for a beam whose azimuth is that of the axis: `gain` times the cosine
+    /// Increase of the correction per metre of range, for a beam with the azimuth of the axis: `gain` times the cosine
     /// of the vertical angle.
     gain_along_beam: f64,
     /// Value of `cx` or `cy` (see the description of the module) at the coordinate 0, metres.
@@ -89,8 +90,8 @@ impl Heading {
         }
     }
 
-    /// Heading after a small further rotation by `small_rad`, such as that of the rotor during a block; its magnitude is at
-    /// most 0.05.
+    /// Heading after a further rotation by `small_rad`, such as the rotation of the rotor during a block. The magnitude
+    /// of `small_rad` is at most 0.05.
     pub fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
         // Series with an error below 1e-15 in this range; faster than a sine and a cosine per point.

@@ -58,7 +58,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Position of a packet in its firing pattern, which is that of single return or of dual return.
+/// Position of a packet in the firing pattern for single return or in the one for dual return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     is_dual: bool,
@@ -66,7 +66,7 @@ struct Place {
     index: u64,
 }
 
-/// A firing pattern: whether it is that of dual return, the number of its first packet, and its start time.
+/// A firing pattern: whether it is the pattern for dual return, the number of its first packet, and its start time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Base {
     is_dual: bool,
@@ -170,8 +170,8 @@ impl stream::Planner for Planner {
         }
     }
 
-    /// Goes back to the first packet that leaves after `from`; `None` if all planned packets leave by then. A change
-    /// exactly at the departure of a packet does not affect the packet.
+    /// Goes back to the first packet that leaves after `from`; `None` if no planned packet does. A change exactly at
+    /// the departure of a packet does not affect the packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
         let first = self.planned.undo(SimTime(from.0 + 1))?;
         (self.next_number, self.base) = (first.number, first.before);

@@ -1,4 +1,4 @@
-//! Laser angles of a unit, which differ slightly from its model's, and their angle correction table.
+//! Laser angles of a unit, and its angle correction table. The angles differ slightly from those of the model.
 
 use std::fmt::Write as _;
 

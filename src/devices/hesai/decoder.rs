@@ -33,7 +33,6 @@ struct StreamState {
     format: HesaiFormat,
     /// Tail of the last packet.
     tail: Tail,
-    /// Number of packets.
     packets: u64,
     /// Number of packets missing from the sequence.
     missing: u64,
@@ -42,7 +41,7 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
     named: Option<Named<HesaiProfile>>,
-    /// Profiles from which the one with the format of the packets is chosen.
+    /// Profiles among which the decoder searches for the format of the packets.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     gps: Option<Box<GpsPacket>>,

@@ -39,8 +39,8 @@ pub struct Mode {
     pub has_sequence: bool,
 }
 
-/// Sector in which lasers fire, from the first to the second angle clockwise, tenths of a degree; it includes 0 if the
-/// first angle is greater.
+/// Sector in which lasers fire, from the first to the second angle clockwise, tenths of a degree. The sector includes 0
+/// if the first angle is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiringRange(pub [u16; 2]);
 
@@ -156,7 +156,7 @@ pub struct Planner {
     /// Planned packets, each with the planner's position before the packet and with the end of the packet.
     planned: Planned<(Cursor, SimTime)>,
     /// Cache: firing times of the last packet (nanoseconds after its first firing; `None`: outside the sector) and the
-    /// firing slots that follow from them. The next packet usually has the same.
+    /// firing slots that follow from them. The next packet usually has the same times.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 

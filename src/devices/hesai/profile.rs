@@ -206,10 +206,10 @@ pub enum PtpProfile {
 /// Transport of IEEE 1588 PTP; the value of a variant is its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpTransport {
-    /// UDP.
+    /// UDP over IP.
     #[default]
     Udp = 0,
-    /// Ethernet.
+    /// Ethernet frames without IP (layer 2).
     L2 = 1,
 }
 

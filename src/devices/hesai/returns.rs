@@ -1,8 +1,8 @@
 //! Selects the echoes of a pulse for the blocks of its firing, and encodes them as points.
 //!
 //! With one return, a block has the echo of the return mode. With two returns, a pair of blocks has both echoes of the
-//! mode. If both are the same echo, the strongest other echo replaces the second; without another echo, the same one
-//! is sent twice, as in captures. A setting determines the order in a pair, because it differs between real units.
+//! mode. If both are the same echo, the strongest other echo replaces the second. If there is no other echo, the same
+//! echo is sent twice, as in captures. A setting determines the order in a pair, because it differs between real units.
 
 use super::profile::{DualOrder, PacketProfile};
 use crate::sensors::{Echoes, Return};

@@ -14,13 +14,15 @@ use crate::wire::scip::request::{Name, Request, RequestError, RequestLine, ScanC
 pub(super) const DONE: Code = *b"00";
 /// A reboot needs two `RB` commands within this time, nanoseconds.
 const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
-/// Parameter of `CR` for the slowest speed; `FASTEST_AGAIN` restores the fastest.
+/// Parameter of `CR` for the slowest speed.
 const SLOWEST: u32 = 10;
+/// Parameter of `CR` that restores the fastest speed.
 const FASTEST_AGAIN: u32 = 99;
 /// Parameters of `DB` that simulate a failure immediately: 1 simulates a failure under SCIP 1.1, 2 one under SCIP 2.0.
-/// The other parameters, up to `LAST_SIMULATED`, simulate a failure during a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
+/// Largest parameter of `DB` that simulates a failure. The parameters from 3 on simulate it during a stream.
 const LAST_SIMULATED: u32 = 5;
+/// Parameter of `DB` that ends the simulation.
 const SIMULATION_ENDS: u32 = 10;
 
 /// Kind of answer to a command.

@@ -122,7 +122,7 @@ impl SinglePole {
     }
 }
 
-/// Moving mean.
+/// Moving mean of three axes.
 #[derive(Clone, Debug, Default)]
 pub struct MovingMean {
     held: std::collections::VecDeque<DVec3>,

@@ -5,8 +5,8 @@
 //! [`ImuFamily`] and a folder of its own.
 //!
 //! At the start of the run, a unit's clock reads the setting `uptime_s`. An output is the mean of the samples since the
-//! previous output, so that white noise has the same density at every rate, or the last sample (`decimation`). Samples
-//! are in forward, left, up; [`output`] converts them to other axes.
+//! previous output, or the last sample (`decimation`). The mean gives white noise the same density at every rate.
+//! Samples are in forward, left, up; [`output`] converts them to other axes.
 
 pub(crate) mod answers;
 pub(crate) mod conditioning;

@@ -13,11 +13,10 @@ pub struct Gathered {
     gyro: DVec3,
     accel: DVec3,
     mag: DVec3,
-    /// Coning sum, in which each sample adds a cross product: the sum of the earlier angular rates, times the sample's
-    /// angular rate.
+    /// Coning sum. Each sample adds the cross product of the sum of the earlier angular rates and its own angular rate.
     coning: DVec3,
-    /// Sculling sum, in which each sample adds two cross products: the sum of the earlier angular rates times the sample's
-    /// specific force, and the sum of the earlier specific forces times the sample's angular rate.
+    /// Sculling sum. Each sample adds two cross products: the sum of the earlier angular rates and its own specific
+    /// force; the sum of the earlier specific forces and its own angular rate.
     sculling: DVec3,
     clipped: Clipped,
 }

@@ -97,8 +97,8 @@ impl Heard {
 }
 
 impl JointEncoder {
-    /// Encoder or turning head of `joint`, which is given with its index in the rig; without a joint, the unit has no
-    /// motor.
+    /// Encoder or turning head. `joint` is the measured joint with its index in the rig; without a joint, the unit has
+    /// no motor.
     pub fn new(
         profile: &JointEncoderProfile,
         settings: &JointEncoderSettings,

@@ -12,7 +12,7 @@ use crate::world::joints::JointState;
 pub(super) struct Motor {
     joint: usize,
     limits: Option<[f64; 2]>,
-    /// Joint speed that one count of a command's speed character stands for, rad/s or m/s.
+    /// Joint speed per count of a command's speed character, rad/s or m/s.
     speed_unit: f64,
     pass: Pass,
     counter: Counter,

@@ -12,9 +12,9 @@ pub mod error {
     pub const SERIAL_TIMEOUT: u8 = 6;
 }
 
-/// Speed error above which a channel is busy, as a fraction of the maximum speed.
+/// Speed error above which a channel is busy, as a fraction of the maximum speed; an assumption.
 const BUSY_SHARE: f64 = 0.02;
-/// A target position is reached if the encoder is at most this far from it, counts.
+/// A target position is reached if the encoder is at most this far from it, counts; an assumption.
 const REACHED_COUNTS: f64 = 2.0;
 
 /// Target of a channel.

@@ -46,7 +46,7 @@ pub enum TextCommand {
         desired: f64,
         machine: f64,
     },
-    /// A move, in units.
+    /// A move; its values are in the host's units.
     Move(Order),
     /// A query of a value; the number is the type of the value, as in the get command.
     Get(u8),

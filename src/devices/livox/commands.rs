@@ -15,7 +15,7 @@ use crate::wire::port::Peer;
 use crate::wire::record::{Record as _, parse};
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Largest number of pending answers; further requests are ignored.
+/// Largest number of pending answers, an assumption; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
 /// Time of the answer to a request that arrives at `now`, if earlier answers occupy the unit until `busy_until` and an

@@ -113,8 +113,9 @@ pub(super) trait ClosedForm {
     fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
 }
 
-/// Writes the unit vectors (forward, left, up) of `lines` lines to `aims`. The arguments are complex numbers, left + i *
-/// up: `flat` is the direction at the centre of the lines, `by_line` the direction of line n - 1 minus that of line n.
+/// Writes the unit vectors (forward, left, up) of `lines` lines to `aims`. The arguments are complex numbers with left
+/// as the real and up as the imaginary part. `flat` is the direction at the centre of the lines, `by_line` the
+/// difference between adjacent lines (line n - 1 minus line n).
 #[inline(always)]
 pub(super) fn forward<S: Simd>(
     flat: Lanes<S>,

@@ -1,7 +1,7 @@
 //! Decodes packets of points, IMU samples and push messages.
 //!
-//! The pattern has no rotor. The azimuth of a spinning lidar is replaced by the phase of the unit's clock in a frame of
-//! 0.1 s, the frame length of drivers.
+//! The pattern has no rotor. Instead of a rotor azimuth, the decoder reports the phase of the unit's clock in a frame
+//! of 0.1 s, the frame length of drivers.
 
 use std::sync::Arc;
 
@@ -23,10 +23,11 @@ use crate::wire::livox::data::{
 };
 use crate::wire::livox::key::{Entries, key};
 
-/// Name of datagrams with IMU samples; `STATE` is the name of push messages.
+/// Name of datagrams with IMU samples.
 const IMU: &str = "imu";
+/// Name of push messages.
 const STATE: &str = "state";
-/// Timestamps are compared modulo an hour. Length of an hour, microseconds.
+/// Length of an hour, microseconds. Timestamps are compared modulo an hour.
 const HOUR_US: u32 = 3_600_000_000;
 /// Frame length of drivers, nanoseconds.
 const FRAME_NS: u64 = 100_000_000;
@@ -44,8 +45,7 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivoxDecoder {
     named: Option<Named<LivoxProfile>>,
-    /// Known profiles. Without a named profile, the decoder uses the first one whose packets last as long as those of
-    /// the stream.
+    /// Known profiles. Without a named profile, the decoder uses the first one with the packet duration of the stream.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
@@ -149,8 +149,8 @@ impl LivoxDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The named profile. Without one, the first profile whose packets take as long, from the first to the last point,
-    /// as those of the stream.
+    /// The named profile. Without one, the first known profile whose packets last as long as those of the stream, from
+    /// the first to the last point. `None` if no profile matches, or before the first packet of points.
     fn profile(&self) -> Option<(&str, &LivoxProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));

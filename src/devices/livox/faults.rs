@@ -17,7 +17,7 @@ words!(Level: "info" => Info, "warning" => Warning, "error" => Error, "fatal" =>
 /// Severity of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Information only.
+    /// Information; the unit continues.
     Info = 1,
     /// The unit continues.
     Warning = 2,

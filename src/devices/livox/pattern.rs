@@ -32,10 +32,11 @@ const COMMON: [Term; 11] = [
     (0.00051, 1.5797, -4),
     (0.00030, -1.5827, 5),
 ];
-/// Horizontal terms that are multiplied by the line's position among the lines. Their sum rotates twice as fast as the
-/// mirror, towards decreasing azimuth; the sum of `LINE_STILL` does not rotate.
+/// Horizontal terms that are multiplied by the line's position: 1.5 for the first line, decreasing by 1 per line. Their
+/// sum rotates twice as fast as the mirror, towards decreasing azimuth.
 const LINE_TWICE: [Term; 4] =
     [(0.02133, 1.5478, 0), (0.00869, 1.5379, 1), (0.00084, 1.5350, 3), (0.00067, -1.6142, 2)];
+/// Horizontal terms that are multiplied by the line's position. Their sum does not rotate.
 const LINE_STILL: [Term; 5] = [
     (0.00879, -1.5694, 0),
     (0.00869, 1.5808, -1),
@@ -43,17 +44,21 @@ const LINE_STILL: [Term; 5] = [
     (0.00084, 1.5841, -3),
     (0.00062, 1.5905, -4),
 ];
-/// Horizontal terms that are multiplied by the square of the line's position. Their sum rotates with the mirror, towards
-/// decreasing azimuth; the sum of `SQUARE_FORWARD` rotates at the same rate towards increasing azimuth.
+/// Horizontal terms that are multiplied by the square of the line's position. Their sum rotates with the mirror,
+/// towards decreasing azimuth.
 const SQUARE_ONCE: [Term; 2] = [(0.00080, 1.5593, 0), (0.00032, 1.5695, -1)];
+/// Horizontal terms that are multiplied by the square of the line's position. Their sum rotates at the rate of the
+/// mirror, towards increasing azimuth.
 const SQUARE_FORWARD: [Term; 1] = [(0.00018, 1.6012, -2)];
-/// Constant part of the vertical coordinate. The next three constants are its terms: common to all lines, multiplied by the
-/// line's position, and multiplied by its square.
+/// Constant part of the vertical coordinate.
 const HEIGHT: f64 = 0.33412;
+/// Vertical terms common to all lines.
 const HEIGHT_COMMON: [Term; 3] =
     [(0.37364, -0.0117, 1), (0.03156, -0.0080, 3), (0.00112, -0.0080, 5)];
+/// Vertical terms that are multiplied by the line's position.
 const HEIGHT_LINE: [Term; 4] =
     [(0.02828, 0.0109, 0), (0.00452, 0.0315, -2), (-0.00126, 0.0215, -1), (0.00068, 0.0302, -4)];
+/// Vertical terms that are multiplied by the square of the line's position.
 const HEIGHT_SQUARE: [Term; 1] = [(0.00024, -0.0117, 1)];
 
 /// Number of harmonics of the oscillation, including harmonic 0.
@@ -143,8 +148,8 @@ impl Pattern {
         Self { motions: Motions::new(turns, (start_s / group_s).round()), form }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on. A group has one vector for each line; they
-    /// are adjacent.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on. A group has one vector for each line;
+    /// the vectors of a group are adjacent.
     pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
         match &self.form {
             Shape::Mid360(dome) => self.motions.aims(&**dome, first, count),

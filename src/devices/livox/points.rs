@@ -11,14 +11,14 @@ use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
 
-/// Tag: medium confidence that the point is a mixed pixel between two objects. `WEAK`: medium confidence that it is
-/// noise for another reason.
+/// Bit of a tag: with medium confidence, the point is a mixed pixel between two objects.
 const BETWEEN: u8 = 0x01;
+/// Bit of a tag: with medium confidence, the point is noise for another reason.
 const WEAK: u8 = 0x10;
 /// A point counts as between two objects if another echo of its pulse differs from it in range by less than this,
-/// metres.
+/// metres; an assumption.
 const BETWEEN_M: f32 = 1.0;
-/// A return counts as weak if its signal is below this multiple of the detection threshold.
+/// A return counts as weak if its signal is below this multiple of the detection threshold; an assumption.
 const WEAK_BELOW: f32 = 2.0;
 
 /// Settings for points from a given time on.
@@ -91,8 +91,8 @@ fn azimuth_deg(aim: DVec3) -> f64 {
     if deg < 0.0 { deg + 360.0 } else { deg }
 }
 
-/// Depth (millimetres), theta (from straight up) and phi (azimuth, from forward to the left; both in hundredths of a
-/// degree) of a point in the direction `aim`, `mm` millimetres away.
+/// Spherical coordinates of a point in the direction `aim`, `mm` millimetres away: depth (millimetres), theta (from
+/// straight up) and phi (azimuth, from forward to the left). The angles are in hundredths of a degree.
 #[inline]
 pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
     let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;

@@ -9,11 +9,11 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings::{self, profile_ptp, ptp, ptp_ahead};
 use crate::spinning::profile_read as spinning;
 
-/// Sentence of a profile's `ports` in the documentation.
+/// Description of a profile's table `ports`.
 pub(super) const PORTS: &str = "Further UDP ports.";
-/// Sentence of a profile's `pattern` in the documentation.
+/// Description of a profile's table `pattern`.
 pub(super) const PATTERN: &str = "The non-repetitive pattern.";
-/// Sentence of a profile's `points` in the documentation.
+/// Description of a profile's table `points`.
 pub(super) const POINTS: &str = "Contents of points.";
 
 /// Reads a profile except its name and sources.

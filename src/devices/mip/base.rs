@@ -13,7 +13,6 @@ use crate::wire::mip::{Field, reply};
 const RUNNING: u16 = 3;
 /// Number of descriptors that fit into a packet after the acknowledgement.
 const MOST_DESCRIPTORS: usize = 124;
-/// Duration of a week, seconds.
 const WEEK_S: u32 = 604_800;
 
 impl MipUnit {
@@ -99,7 +98,8 @@ impl MipUnit {
         if selector == 2 {
             status.extend(self.current.is_on.map(u8::from));
             let lost = unit.port.lost().min(u64::from(u32::MAX)) as u32;
-            // Dropped packets, bytes written, bytes read, overruns, sensor messages.
+            // Dropped sensor and filter packets; bytes written (always 0) and read; write and read overruns; parser
+            // errors; sensor messages; time of the last one, ms.
             let numbers = [lost, lost, 0, self.bytes_read, lost, 0, 0, self.samples, at_ms];
             status.extend(numbers.map(u32::to_be_bytes).concat());
         }
@@ -117,8 +117,8 @@ fn descriptors() -> Vec<[u8; 2]> {
     commands.into_iter().chain(data).map(|(s, d)| [s, d]).collect()
 }
 
-/// Executes a command of set 0x7F. Its only command is the communication mode, of which only the standard mode is
-/// supported.
+/// Executes a command of set 0x7F. The only command of this set selects the communication mode, and the unit supports
+/// only the standard mode.
 ///
 /// # Errors
 /// Returns a code of [`reply`] for other modes, functions and commands.

@@ -64,7 +64,7 @@ pub struct Solution {
     pub is_valid: bool,
     /// State in the filter's status field.
     pub state: u16,
-    /// Heading source in the field of the heading update.
+    /// Heading source as sent in the data field `filter-heading-update`: 0 none, 1 magnetometer, 4 external.
     pub heading_source: u16,
 }
 
@@ -181,8 +181,8 @@ impl Estimator {
     /// Attitude of a sample with the magnetometer-aided heading. The heading is relative to the north (true or
     /// magnetic) that the host has set.
     fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
-        // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to
-        // the reference that the host has set.
+        // A sample's heading refers to true or magnetic north, as the rig's settings select. It is converted to
+        // magnetic north, then to the north that the host has set.
         let is_as_shipped = values.byte(DECLINATION) != 3 && values.reference_position().is_none();
         if is_as_shipped && self.is_magnetic == (values.byte(DECLINATION) == 1) {
             return sample.attitude;

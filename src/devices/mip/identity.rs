@@ -18,7 +18,7 @@ pub fn range(sensor: u8, unit: &Unit) -> Result<f64, u8> {
     }
 }
 
-/// Firmware version and five names of 16 characters, right-justified: 82 bytes.
+/// Firmware version and five texts of 16 characters, right-justified: 82 bytes.
 pub fn device_info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
     let mut numbers = identity.firmware.split('.').map(|n| n.parse::<u16>().unwrap_or(0));

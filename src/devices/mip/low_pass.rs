@@ -1,7 +1,7 @@
 //! Low-pass filter of each scaled quantity: one pole, with an automatic or a manual corner frequency.
 //!
-//! An automatic filter is emulated by the profile's `decimation`. With a manual corner or without a filter, a field
-//! reports the value at the last sample.
+//! An automatic filter is emulated by the profile's `decimation`. With a manual corner, a field reports the filter's
+//! output at the last sample; without a filter, it reports the last sample itself.
 
 use glam::DVec3;
 
@@ -13,7 +13,7 @@ use crate::imu::output::frd;
 use crate::sensors::imu::Sample;
 use crate::wire::mip::{Field, reply, set};
 
-/// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
+/// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, angular rate, magnetic field, pressure.
 pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
 
 /// State of the filters, and their last outputs (forward, right, down) in the order of [`QUANTITIES`]. The fourth output has

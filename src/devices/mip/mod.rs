@@ -1,5 +1,5 @@
-//! MicroStrain 3DM: commands in packets, answered by one packet each, and two data streams (sensors and
-//! filter) whose fields and decimations the host selects.
+//! MicroStrain 3DM: hosts send commands in packets, and the unit answers each packet. The host selects fields and
+//! decimations of two data streams, one of the sensors and one of the filter.
 //!
 //! The first field of an answer has the result of the command; the next field has the requested data. Unknown commands
 //! are refused.
@@ -13,7 +13,7 @@
 //! | `low_pass` | low-pass filters of scaled quantities |
 //! | `filter_commands` | commands of the filter that are not settings |
 //! | `estimator` | the estimation filter as hosts see it |
-//! | `fields` | fields of data |
+//! | `fields` | data fields of a sample |
 //! | `identity` | identity of the unit |
 //!
 //! The user's biases and iron compensation (sensor frame) are applied to a sample first, then the rotation to the
@@ -166,7 +166,7 @@ impl MipUnit {
                 None => match set {
                     set::BASE => self.obey_base(now, command, unit),
                     set::THREE_DM => match self.dm(now, command, &mut polled, unit) {
-                        // The answer follows when the mean is known.
+                        // The answer follows when the gyro bias has been measured.
                         Ok(None) => continue,
                         Ok(Some(fields)) => Ok(fields),
                         Err(code) => Err(code),

@@ -111,7 +111,8 @@ pub fn format(
     Ok(Vec::new())
 }
 
-/// Enables or disables a stream: `function, stream, on`; stream 1 or 0x80 sensors, 3 or 0x82 filter, 0 both.
+/// Executes a function on the switch of a stream: `function, stream, on`. Stream 1 or 0x80: sensors; 3 or 0x82: filter;
+/// 0: both. Returns a field with the switch for a read; no field for other functions.
 ///
 /// # Errors
 /// Returns a code of [`reply`] if the function, the stream or the switch is invalid.

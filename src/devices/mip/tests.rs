@@ -80,9 +80,9 @@ fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
 struct Row {
     command: (u8, u8),
     data: Vec<u8>,
-    /// Commands sent before the tested command; `after` has the commands sent after it. The run without the tested
-    /// command sends them too.
+    /// Commands sent before the tested command, also in the run without the tested command.
     before: Vec<(u8, u8, Vec<u8>)>,
+    /// Commands sent after the tested command, also in the run without the tested command.
     after: Vec<(u8, u8, Vec<u8>)>,
     proof: Proof,
 }

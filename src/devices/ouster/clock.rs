@@ -1,9 +1,9 @@
 //! The three clocks of an Ouster; one of them timestamps columns and samples.
 //!
-//! The oscillator counts from power-on. The clock of the sync pulse is based on it: each pulse sets it to the nearest
-//! whole second and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds. The PTP clock is that
-//! of a simulated errorless master or of a PTP slave, whose master is on the network or within Menura; without a master
-//! it counts like the oscillator.
+//! The oscillator counts from power-on. The sync pulse's clock counts with the oscillator, and each pulse sets this
+//! clock to the nearest whole second. If the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds. The
+//! PTP clock is that of a simulated errorless master or of a PTP slave, whose master is on the network or within
+//! Menura. Without a master, the PTP clock counts like the oscillator.
 //!
 //! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
 

@@ -1,4 +1,4 @@
-//! Treatment of each protocol command, by firmware.
+//! Command tables of an Ouster. Commands that only other firmware supports are marked as refused.
 
 use super::config;
 use super::profile::OusterProfile;

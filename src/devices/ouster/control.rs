@@ -1,7 +1,7 @@
 //! Settings that hosts change during a run, and their application to the stream.
 //!
-//! A configuration is staged first; a reinitialisation activates it: packets stop, and start again with a new
-//! `initialization_id` when the unit is ready and the rotor at its speed.
+//! A host stages a configuration, and a reinitialisation activates it. Packets stop, and start again with a new
+//! `initialization_id` when the unit is ready and the rotor has reached its speed.
 
 use std::net::IpAddr;
 
@@ -200,7 +200,7 @@ impl Ouster {
         }
     }
 
-    /// Whether the unit restarts and ignores input.
+    /// Whether the unit is restarting, and ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.control.up_at
     }
@@ -214,7 +214,7 @@ impl Ouster {
 
 /// The next initialisation id, never 0.
 fn next_id(id: u32) -> u32 {
-    // An odd increment takes all 24-bit values.
+    // Because the increment is odd, the ids run through all 24-bit values.
     match id.wrapping_add(0x9e37_79b9) & ID_MASK {
         0 => 1,
         next => next,

@@ -25,7 +25,7 @@ use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
 
 /// Name of IMU packets.
 const IMU: &str = "imu";
-/// Timestamps are compared modulo this time: an hour, microseconds.
+/// Modulus for the comparison of timestamps: an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
 /// Timestamps of at least this value (the year 2001) are POSIX time; smaller ones are the time since power-up.
 /// Nanoseconds.

@@ -1,4 +1,5 @@
-//! Ouster OS0, OS1 and OS2: 32, 64 or 128 beams, a column of pixels for each step of the encoder.
+//! Ouster OS0, OS1 and OS2: 32, 64 or 128 beams, all of which fire at the same time. Each firing gives one column of
+//! pixels.
 //!
 //! [`planner`] selects the columns of a packet, [`pixels`] encodes measured echoes, [`clock`] timestamps
 //! columns. [`config`] is the configuration that hosts set by the HTTP interface ([`http`]) or by
@@ -93,7 +94,7 @@ pub struct Ouster {
 
 impl Ouster {
     /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby. It
-    /// sends to `host`, or to the factory destination.
+    /// sends to `host`; with `None`, to the factory destination.
     pub fn new(
         profile: &OusterProfile,
         settings: &OusterSettings,

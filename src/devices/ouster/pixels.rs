@@ -20,7 +20,7 @@ const BEYOND_ALL_MM: f32 = (1 << 24) as f32;
 const DIFFUSE_FULL_SCALE: f32 = 100.0;
 
 /// Integer part of `number`, limited to 0 to `most`, which is less than 2^31.
-#[allow(unsafe_code)] // the one cast that the compiler makes for several pixels at once
+#[allow(unsafe_code)] // the only cast that the compiler vectorises
 #[inline(always)]
 fn whole(number: f32, most: f32) -> i32 {
     let number = if number > 0.0 { number } else { 0.0 };
@@ -32,8 +32,8 @@ fn whole(number: f32, most: f32) -> i32 {
 
 /// Encodes echoes as pixels, one column at a time.
 ///
-/// There are 2.6 million pixels per second. So each quantity of a column has its own array, which the compiler
-/// vectorises, and each format has its own loop without branches.
+/// A unit with 128 beams has up to 2.6 million pixels per second. Each quantity of a column therefore has its own
+/// array, so that the compiler can vectorise, and each format has its own loop without branches.
 #[derive(Clone, Debug)]
 pub struct PixelMaker {
     signal_at_1m: f32,

@@ -82,7 +82,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// State of the planner: the next packet.
+/// State of the planner, from which the next packet follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
     /// Start of the rotation of the next packet; `None` until this rotation is found.
@@ -130,7 +130,7 @@ impl Planner {
         }
     }
 
-    /// Sets the faults. Call it before anything is planned.
+    /// Replaces the faults. For planned packets, the old and the new faults must have the same effect.
     pub fn set_faults(&mut self, faults: OusterFaults) {
         self.faults = faults;
     }
@@ -198,7 +198,7 @@ impl Planner {
         Sweep {
             number: plan.number,
             rotor: program.rotor().motion(start, SimTime(plan.at[COLUMNS - 1].0 + 1)),
-            // The model returns all echoes; the device selects.
+            // The sensor model returns all echoes; the device selects among them.
             selection: EchoSelection::Strongest,
             receiver: ReceiverSetting {
                 threshold_factor: 1.0 / (plan.mode.signal_multiplier * fired),

@@ -154,7 +154,7 @@ fn reach() -> Limit<f64> {
 }
 
 /// Reads the lidar modes, and whether two full returns are possible at the highest column rate. `format` is the factory
-/// setting.
+/// format of packets.
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);

@@ -1,5 +1,5 @@
 //! Compass, inclinometer and gyro of a phone, as on the robot Andabata (Universidad de Málaga). The phone sends one
-//! [`Sentence`] per epoch and answers nothing.
+//! [`Sentence`] per output period and answers no commands.
 
 mod decoder;
 
@@ -32,7 +32,7 @@ impl Dialect for Unasked {
     }
 }
 
-/// Protocol of a phone: sends one [`Sentence`] per epoch.
+/// Protocol of a phone: sends one [`Sentence`] per output period.
 pub struct PhoneUnit {
     stream: Stream,
     sequence: u16,

@@ -6,7 +6,7 @@ use crate::wire::ptp::{ClockIdentity, UTC_OFFSET_S, flag};
 
 /// TAI minus UTC, nanoseconds.
 pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
-/// Largest number of queued accounts; no run reaches it.
+/// Largest number of queued accounts; further ones are dropped.
 const MOST_WAITING: usize = 4096;
 
 /// State of a PTP clock at a time.

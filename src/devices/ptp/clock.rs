@@ -66,7 +66,7 @@ impl PtpClock {
         set.shows_ns + passed + (passed * set.rate).div_euclid(RATE_PARTS)
     }
 
-    /// Time of the first steering, if any.
+    /// Time of the first call of [`Self::steer`]; `None` if there was none.
     pub fn steered_since(&self) -> Option<SimTime> {
         self.steered_since
     }

@@ -9,7 +9,7 @@ use crate::wire::ptp::{Announce, Body, Message, PortIdentity, Target, suffix};
 
 impl PtpSlave {
     /// Whether an announcement of the port `source`, sent from the address `from`, is accepted. With unicast, only
-    /// those of configured masters are.
+    /// announcements of configured masters are accepted.
     pub(super) fn is_heard(&mut self, from: Option<Ipv4Addr>, source: PortIdentity) -> bool {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
@@ -90,7 +90,7 @@ impl PtpSlave {
         (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));
         self.sync = PendingSync::default();
         self.latest = None;
-        // The path to another master can differ; the delay to a neighbour does not.
+        // The path delay to another master can differ; the delay to the neighbour stays the same.
         if self.settings.delay == DelayMechanism::EndToEnd {
             self.forget_delay();
         }

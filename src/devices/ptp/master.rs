@@ -31,8 +31,9 @@ const ANNOUNCE_TIMEOUT: u8 = 3;
 const MOST_ANSWERS: u32 = 1000;
 /// Largest number of Sync messages whose departure is not known yet.
 const MOST_LEAVING: usize = 64;
-/// Number of the port state MASTER in data sets; `PASSIVE` is the number of the state PASSIVE.
+/// Number of the port state MASTER in data sets.
 const MASTER: u8 = 6;
+/// Number of the port state PASSIVE in data sets.
 const PASSIVE: u8 = 7;
 
 /// Settings of a PTP master.

@@ -1,13 +1,13 @@
 //! A PTP slave: an ordinary clock with one port, as products have it (IEEE 1588-2019, default profiles).
 //!
 //! The slave does no I/O. [`PtpSlave::hear`] receives messages with the kernel's timestamp, [`PtpSlave::left`] receives
-//! the departure time of an event message, and [`PtpSlave::advance`] advances the time.
-//! [`PtpSlave::poll_send`] returns messages to send. [`masters`] selects the master, [`servo`] corrects the
-//! offset, [`clock`] is the clock, [`answers`] has the answers to `pmc` and other clients. `following.rs` selects the
-//! master for [`PtpSlave`], and `measuring.rs` measures its offset.
+//! the departure time of an event message, and [`PtpSlave::advance`] advances the time. [`PtpSlave::poll_send`] returns
+//! messages to send. [`masters`] compares the known masters, and `following.rs` follows the best one. `measuring.rs`
+//! measures offset and path delay, [`servo`] corrects the offset of the [`clock`]. [`answers`] has the answers to `pmc`
+//! and other clients.
 //!
-//! `statime` is not used: it answers no management messages, does not expose offset and path delay, and reads
-//! its clock at any time, whereas here time is an argument.
+//! The crate `statime` is not used, because it answers no management messages and does not expose offset and path
+//! delay. It also reads its clock itself, whereas here time is an argument.
 //!
 //! Sources: IEEE 1588-2019; linuxptp 3.1.1 where the standard leaves a choice.
 
@@ -284,7 +284,7 @@ impl PtpSlave {
         self.synchronised
     }
 
-    /// Present or last master.
+    /// Present or last master; `None` before the first one.
     pub fn parent(&self) -> Option<&Master> {
         self.parent.as_ref()
     }
@@ -301,12 +301,12 @@ impl PtpSlave {
         parent.map_or(0, |parent| parent.announce.utc_offset_s)
     }
 
-    /// The port's identity.
+    /// Identity of the slave's port, which its messages name as their source.
     pub fn port(&self) -> PortIdentity {
         self.port
     }
 
-    /// Settings of PTP.
+    /// Present settings of the slave.
     pub fn settings(&self) -> &PtpSettings {
         &self.settings
     }

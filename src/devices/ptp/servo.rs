@@ -1,17 +1,17 @@
 //! Clock servo of a slave: a step if the first offset is large, then a proportional-integral (PI) control of the rate.
 //!
-//! Source: linuxptp 3.1.1, PI servo with the defaults for hardware timestamps; products are based on it.
+//! Source: linuxptp 3.1.1, PI servo with the defaults for hardware timestamps.
 
 /// Largest first offset that does not cause a step, nanoseconds.
 const FIRST_STEP_NS: i128 = 20_000;
 /// Largest rate correction, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
 /// Proportional gain as (scale, exponent). For a Sync interval of t seconds, the gain is scale * t^exponent, at most
-/// scale / t. `INTEGRAL` has the same form.
+/// scale / t.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
+/// Integral gain, in the same form as [`PROPORTIONAL`].
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// Determines the time over which the first rate is measured: this value, seconds, divided by the integral gain, and at
-/// most 1000 s.
+/// The first rate is measured over this time, seconds, divided by the integral gain, but over at most 1000 s.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.

@@ -73,7 +73,7 @@ impl PtpSettings {
     }
 }
 
-/// Settings of a PTP slave that only the rig can set. With IEEE 802.1AS, neither has an effect.
+/// Settings of a PTP slave that only the rig can set. With IEEE 802.1AS, these settings have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
     /// Mechanism that measures the path delay.

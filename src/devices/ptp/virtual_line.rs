@@ -9,7 +9,7 @@ use super::{DelayMechanism, PtpSend, PtpSettings};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::Transport;
 
-/// Path delay in each direction, nanoseconds: a switch and two short cables.
+/// Path delay in each direction, nanoseconds (an assumption: a switch and two short cables).
 const PATH_NS: u64 = 2_000;
 /// Address for documentation (RFC 5737), from which the master's identity is made.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -41,7 +41,7 @@ impl VirtualLine {
         self.master.speak(settings.transport, settings.delay, now);
     }
 
-    /// Time of the next event.
+    /// Time of the next event: a message arrives, or the master acts.
     pub fn due(&self) -> SimTime {
         let arrives = self.under_way.front().map(|(at, ..)| *at);
         arrives.map_or(self.master.due(), |at| at.min(self.master.due()))

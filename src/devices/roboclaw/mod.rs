@@ -1,8 +1,8 @@
 //! A RoboClaw in packet serial mode.
 //!
-//! A fraction of full duty becomes the same fraction of the speed `max_speed_m_s`; command 48 converts speeds back to
-//! duties. [`motion`] has moves by a distance and to a position, [`settings`] the settings. An unknown command is
-//! discarded, with all bytes that follow it without a pause.
+//! A fraction of full duty becomes the same fraction of the speed `max_speed_m_s`. The answer to command 48 converts
+//! the set speeds back to duties. [`motion`] has moves by a distance and to a position, [`settings`] the settings. An
+//! unknown command is discarded, with all bytes that follow it without a pause.
 
 mod motion;
 mod profile;
@@ -205,7 +205,7 @@ impl RoboClawUnit {
             }
             command::RESTORE_DEFAULTS | command::WRITE_SETTINGS => {
                 if !bytes.is_empty() && data.be::<u32>()? != KEY {
-                    // A real controller ignores the command without its key.
+                    // With another key, the command is acknowledged but has no effect (an assumption).
                     return Ok(());
                 }
                 if command == command::WRITE_SETTINGS {
@@ -376,8 +376,8 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets the speed of each motor with `Some` and drops its moves. While the motor power is cut, only the moves are
-    /// dropped.
+    /// Sets the speed of each motor whose entry is `Some`, and drops its moves. While the motor power is cut, only the
+    /// moves are dropped.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -464,7 +464,7 @@ impl RoboClawUnit {
             command::READ_POSITION_ERRORS => {
                 [0, 1].map(|motor| self.position_error(motor, unit).to_be_bytes()).concat()
             }
-            // The controller has no digital outputs.
+            // The emulated controller has no digital outputs, signals or streams.
             command::READ_DIGITAL_OUTPUTS
             | command::READ_SIGNALS
             | command::READ_STREAMS

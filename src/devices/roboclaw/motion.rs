@@ -1,6 +1,6 @@
 //! Queue of a motor's moves: by a distance and to a position.
 //!
-//! A move by a distance runs at its speed until the counter has moved by the distance; then the next move begins.
+//! A move by a distance runs at its speed until the encoder has counted the distance; then the next move begins.
 //! Without a next move, the motor decelerates with the acceleration of the move, or, if the move has none, within one
 //! second. The speed of a move to a position is limited by the deceleration of the move and the gain of the position
 //! controller.
@@ -60,7 +60,7 @@ struct Running {
 }
 
 impl Moves {
-    /// Queues a move; with `is_now`, it replaces all others. A full queue ignores the move.
+    /// Queues a move; with `is_now`, the move replaces all others. If the queue is full, the move is ignored.
     pub fn put(&mut self, order: Move, is_now: bool) {
         if is_now {
             self.clear();

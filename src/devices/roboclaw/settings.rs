@@ -1,5 +1,5 @@
 //! Values that hosts set and read back. The key of a value is the write command that sets it; the value has the layout
-//! of this command's data, or the longer one of two layouts.
+//! of this command's data. If a command has two layouts, the value has the longer one.
 
 use std::collections::BTreeMap;
 

@@ -133,7 +133,8 @@ impl RobosenseClock {
         }
     }
 
-    /// Clock reading at `at`, nanoseconds of POSIX time.
+    /// Clock reading at `at`, nanoseconds since 1970 in UTC or, if a PTP master has set the clock, in the master's time
+    /// scale.
     pub fn unix_ns(&self, at: SimTime) -> i128 {
         match (self.set_by(at), &self.slave) {
             (SetBy::Ptp, Some(slave)) => slave.shows_ns(at),

@@ -23,10 +23,11 @@ use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{self, FULL_TURN_CENTIDEG, Packet, Point};
 
-/// Name of DIFOP packets; `IMU` is the name of packets with IMU samples.
+/// Name of DIFOP packets in the output.
 const DIFOP: &str = "difop";
+/// Name of packets with IMU samples in the output.
 const IMU: &str = "imu";
-/// Timestamps are compared modulo an hour, microseconds.
+/// Modulus for the comparison of timestamps: an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
 /// Full scale of IMU samples for unknown profiles, bits.
 const FULL_SCALE_BITS: u8 = 15;
@@ -130,9 +131,9 @@ impl RobosenseDecoder {
         })
     }
 
-    /// Whether firings have two returns, as DIFOP packets report. Without one, the header of a Ruby and the return
-    /// number in a block of an M1 decide. Packets of other models count as dual if two successive blocks (Airy: pairs
-    /// of blocks) have the same azimuth; packets of RS-LiDAR-16 and Helios-16P count as single.
+    /// Whether firings have two returns, as DIFOP packets report. Without a DIFOP packet, the header of a Ruby and the
+    /// return number in a block of an M1 decide. Packets of other models count as dual if two successive blocks (Airy:
+    /// pairs of blocks) have the same azimuth; packets of RS-LiDAR-16 and Helios-16P count as single.
     fn is_dual(&self, packet: &Packet<'_>) -> bool {
         let layout = packet.layout();
         if let Some(state) = &self.state {

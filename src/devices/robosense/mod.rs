@@ -82,7 +82,7 @@ pub struct Robosense {
 
 impl Robosense {
     /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to
-    /// `host`, or to the factory destination.
+    /// `host`; with `None`, to the factory destination.
     pub fn new(
         profile: &RobosenseProfile,
         settings: &RobosenseSettings,
@@ -229,7 +229,7 @@ impl Robosense {
         }
     }
 
-    /// Writes the points of a part of a block; returns the number of points with a return.
+    /// Writes the points of `slot`, which is a part of a block; returns the number of points with a return.
     fn points(
         &self,
         plan: &PacketPlan,

@@ -1,4 +1,4 @@
-//! Splits the blocks of a packet of a model with a rotor into firings.
+//! Splits the blocks of a packet into firings, for models with a rotor.
 
 use crate::wire::robosense::layout::Slot;
 use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, Packet};
@@ -21,7 +21,7 @@ pub struct Reading {
     pub step_centideg: f64,
 }
 
-/// The parts of a packet of a model with a rotor, in order: one for each return of each firing. The two blocks of an
+/// The parts of a packet in order, for models with a rotor: one for each return of each firing. The two blocks of an
 /// Airy's firing form one part.
 pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
@@ -61,7 +61,7 @@ pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
         }
     }
     let per_block = packet.layout().firings(is_dual) / shape.blocks;
-    // Two firings in a block have the same azimuth.
+    // If a block has two firings, the azimuth step between blocks spans both of them.
     let share = if per_block == 2 { 0.5 } else { 1.0 };
     (sum.1 > 0).then(|| f64::from(sum.0) / f64::from(sum.1) * share)
 }

@@ -1,8 +1,8 @@
 //! Encodes the echoes of a pulse as points.
 //!
-//! With one return, a point has the echo of the mode. With two returns, a firing has two points with both echoes of the
-//! mode. If both are the same echo, the strongest other echo replaces the second one. Without another echo, the same
-//! one is sent twice.
+//! In a mode with one return, a pulse gives one point with the echo that the mode selects. In a mode with two returns,
+//! a pulse gives two points. If the mode selects the same echo for both, the strongest other echo replaces it in the
+//! second point. If there is no other echo, both points have the same echo.
 
 use super::profile::{PacketProfile, Returns, TwoReturns};
 use crate::sensors::{Echoes, Return};

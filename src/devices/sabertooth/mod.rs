@@ -1,4 +1,4 @@
-//! A Sabertooth without a Kangaroo: it takes duties, and answers only queries in plain text.
+//! A Sabertooth without a Kangaroo: it accepts duties, and answers only queries in plain text.
 //!
 //! A fraction of full duty becomes the same fraction of `max_speed_m_s`. Battery voltage limits and ramps are accepted
 //! without effect.
@@ -52,7 +52,7 @@ pub struct SabertoothUnit {
 }
 
 impl SabertoothUnit {
-    /// A driver that is just switched on.
+    /// A controller that is just switched on.
     pub fn new(own: SabertoothSettings) -> Self {
         Self {
             timeout_ns: own.timeout_ns,
@@ -211,6 +211,7 @@ impl Protocol for SabertoothUnit {
         unit.stop(at);
     }
 
-    /// The controller does not notice the power cut: the last command applies again when power returns.
+    /// The controller does not notice that the motor power is cut: the last command applies again when the power
+    /// returns.
     fn on_stop(&mut self, _at: SimTime, _unit: &mut Unit) {}
 }

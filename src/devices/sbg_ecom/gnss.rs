@@ -14,7 +14,7 @@ use crate::wire::sbg_ecom::{Gps1Hdt, Gps1Pos, Gps1Vel, Log};
 const DOPPLER: u32 = 2 << 6;
 /// Position status: solution computed, single point, GPS L1.
 const SINGLE_POINT: u32 = 2 << 6 | 1 << 12;
-/// Values of base station and correction age without corrections.
+/// Value of the fields `base_station` and `correction_age` if there are no corrections.
 const NONE: u16 = 0xffff;
 
 fn time_of_week_ms(sample: &Sample, unit: &Unit) -> u32 {

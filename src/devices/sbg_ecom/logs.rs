@@ -30,8 +30,8 @@ pub const MESSAGES: [(&str, u8); 13] = [
     ("gps1-hdt", log::GPS1_HDT),
 ];
 
-/// Logs that the unit supports and never sends, because it lacks the sensors: second GNSS receiver, odometer, event
-/// inputs, velocity log, air data.
+/// Logs that a host can configure but that the unit never sends, because it lacks the sensors: second GNSS receiver,
+/// odometer, event inputs, velocity log, air data.
 pub const NEVER_SENT: [u8; 16] = [16, 17, 18, 19, 24, 25, 26, 27, 28, 29, 30, 36, 37, 38, 45, 46];
 
 /// Heave status: valid, aided by velocity.
@@ -64,7 +64,7 @@ const GYRO_RANGE_OK: u16 = 1 << 9;
 /// Largest angular rate about an axis that the short log sends in its fine resolution, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
-/// Makes the log `id` of a sample, with the measured values `m`. Both have the axes of the vehicle.
+/// Makes the log `id` of a sample, with the measured values `m`. Both `sample` and `m` are in the vehicle frame.
 pub fn log(
     id: u8,
     sample: &Sample,

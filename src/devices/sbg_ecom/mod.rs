@@ -1,6 +1,7 @@
 //! SBG Ellipse: logs at divisors of a main loop of 200 Hz, and the commands of sbgECom.
 //!
-//! Settings are acknowledged; a query is answered with the id of its command. Clients that only receive need neither.
+//! The unit acknowledges settings, and answers a query with a frame of the same command. Clients that only receive logs
+//! send no commands.
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,8 +41,9 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Output mode "with each PPS"; `WITH_NEW_DATA` is "with new data". Smaller modes are divisors of the main loop.
+/// Output mode "with each PPS". Smaller modes are divisors of the main loop.
 const WITH_PULSE: u16 = 10_000;
+/// Output mode "with new data".
 const WITH_NEW_DATA: u16 = 10_001;
 
 /// Type of the GNSS receiver: NovAtel OEM617D.
@@ -50,8 +52,9 @@ const GNSS_TYPE: u8 = 5;
 const GNSS_SIGNALS: u32 = 0x1b;
 /// Capability: heading from two antennas.
 const GNSS_DUAL_ANTENNA: u32 = 1;
-/// Output port of the serial line; `PORT_E` is a second port that is not connected.
+/// Number of the output port that is the serial line.
 const PORT_A: u8 = 0;
+/// Number of a second output port, which is not connected.
 const PORT_E: u8 = 4;
 
 /// An Ellipse unit.
@@ -64,8 +67,9 @@ pub struct SbgUnit {
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
     /// Stored output modes that have no effect, because they belong to the second port or to logs that the unit never
-    /// sends. The key consists of port, class and message. `other_classes` has the switches of whole classes.
+    /// sends. The key consists of port, class and message.
     other_outputs: BTreeMap<(u8, u8, u8), u16>,
+    /// Stored switches of whole classes that have no effect. The key consists of port and class.
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
     magnetic: MagneticCalibration,

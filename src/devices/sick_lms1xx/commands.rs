@@ -44,7 +44,7 @@ const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 /// Temperature that the variable OPcurtmpdev reports, degrees C.
 const TEMPERATURE_C: f32 = 35.0;
 
-/// Table of all commands with their treatment by this firmware.
+/// Table of all commands; those that this firmware lacks are marked as refused.
 pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("CoLa", include_str!("commands.csv"));
     for row in &mut table.rows {

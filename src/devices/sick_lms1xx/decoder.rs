@@ -12,7 +12,7 @@ use crate::wire::cola::scan_data::{ScanData, ScanDataError};
 use crate::wire::cola::telegram::Telegram;
 use crate::wire::framer::Framer;
 
-/// Longest telegram, bytes: five echoes with RSSI in CoLa-A take 60 kB.
+/// Longest accepted telegram, bytes. The largest telegrams, with five echoes and RSSI in CoLa-A, have 60 kB.
 const LONGEST: usize = 1 << 20;
 
 pub(super) struct ColaDecoder {

@@ -121,7 +121,7 @@ enum Phase {
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
-/// Next event other than a command.
+/// Events that [`SickLms1xx::run`] processes in order of time.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,

@@ -82,7 +82,7 @@ pub struct Scan {
 
 /// Encoder of scan telegrams.
 pub struct Telegrams<'a> {
-    /// The firmware.
+    /// Firmware profile of the unit.
     pub profile: &'a SickLms1xxProfile,
     /// Settings of the unit.
     pub settings: &'a SickLms1xxSettings,
@@ -92,9 +92,9 @@ pub struct Telegrams<'a> {
     pub config: DataConfig,
     /// Selection of echoes.
     pub echo_filter: EchoFilter,
-    /// Location name.
+    /// Location name, printable ASCII.
     pub location_name: &'a [u8],
-    /// The mirror.
+    /// Mirror in the scan mode of the scan.
     pub mirror: &'a Mirror,
     /// Time since power-on and the clock.
     pub clocks: Clocks,

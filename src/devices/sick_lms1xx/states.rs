@@ -11,14 +11,14 @@ use crate::wire::cola::{Dialect, frame};
 
 /// Names of the events.
 pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
-/// Number of a scanner's outputs in LIDoutputstate; the next constant is the number of an extension's outputs, which are not
-/// connected.
+/// Number of the scanner's own outputs in LIDoutputstate.
 const OUTPUTS: usize = 6;
+/// Number of outputs of an extension in LIDoutputstate; the extension is not connected.
 const EXTERNAL: usize = 8;
 /// State of an output that does not exist.
 const ABSENT: u8 = 2;
 
-/// Outputs: state and number of changes.
+/// Digital outputs, each with its state and its number of changes.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     states: [u8; OUTPUTS],
@@ -47,7 +47,7 @@ impl Outputs {
         let is_other = *known != state;
         *known = state;
         self.changes[output] = self.changes[output].wrapping_add(is_other.into());
-        // The bit of a field output is set when the output is low.
+        // In LMDscandata, an output's bit is set while the output is low.
         let bit = 1 << output;
         self.bits[0] = if state == 0 { self.bits[0] | bit } else { self.bits[0] & !bit };
         Some(is_other)
@@ -83,7 +83,8 @@ impl SickLms1xx {
     }
 
     /// Sends the event `EVENTS[event]` to all hosts that subscribe to it, or only to the host with the index `only`.
-    /// The telegram is separate from the answer to the host's command, because drivers expect an answer alone.
+    /// The telegram leaves later than the answer to the host's command, because drivers expect to receive the answer
+    /// alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);

@@ -7,7 +7,7 @@ use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
-/// Measurement of one telegram: the revolutions requested and received so far, and their values.
+/// Measurement for one telegram: the revolutions requested and received so far, and their values.
 #[derive(Debug)]
 pub struct Capture {
     pattern: Pattern,

@@ -15,7 +15,7 @@ use crate::wire::sick_lms2xx::{LineRate, Variant};
 /// Name of the maker in the status telegram.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
 
-/// Table of all commands with their treatment by this firmware.
+/// Table of all commands; those that this firmware lacks are marked as refused.
 pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("LMS 2xx telegrams", include_str!("commands.csv"));
     for row in &mut table.rows {
@@ -86,7 +86,7 @@ impl SickLms2xx {
             {
                 refused(SwitchResult::WrongPassword)
             }
-            // A password of the wrong length is wrong.
+            // A password of the wrong length counts as a wrong password.
             Mode::Other { code: 0x00 | 0x30, .. } => refused(SwitchResult::WrongPassword),
             Mode::Other { .. } => Body::IncorrectCommand,
             Mode::Reflectivity(_) if !self.profile.reflectivity.telegrams => Body::IncorrectCommand,
@@ -147,8 +147,8 @@ impl SickLms2xx {
         self.task = Some(Task::Measure { capture, format });
     }
 
-    /// Changes angle and resolution and stops the stream. Installation mode remains, because Player configures the
-    /// scanner after this command.
+    /// Changes angle and resolution and stops the stream. Installation mode remains, because the driver of Player
+    /// configures the scanner after this command.
     fn switch_variant(&mut self, variant: Variant) -> Body {
         let accepted =
             self.profile.scan.can_switch_variant && self.profile.scan.variants.contains(&variant);

@@ -29,7 +29,8 @@ pub struct Hearing {
 }
 
 impl Hearing {
-    /// Accepts telegrams to the broadcast address 0 and to `address`.
+    /// A queue for telegrams to the broadcast address 0 and to `address`. The start of an incomplete telegram is
+    /// dropped `byte_gap_ns` after its last byte.
     pub fn new(address: u8, byte_gap_ns: u64) -> Self {
         Self {
             framer: Framer::new(Telegrams::of([0, address])),
@@ -80,7 +81,7 @@ impl Hearing {
                 Item::BadCrc { .. } => Heard::Spoilt,
                 Item::Ack | Item::Nak => continue,
             };
-            // A host without an ACK in time repeats the command; one answer is enough.
+            // A host that gets no ACK in time repeats the command. One answer is enough.
             let is_repeated = self.waiting.iter().any(|(_, other)| *other == heard);
             if !is_repeated && self.waiting.len() < WAITING {
                 self.waiting.push_back((now, heard));

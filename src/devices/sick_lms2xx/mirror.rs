@@ -180,7 +180,8 @@ impl Pattern {
     }
 
     /// One telegram per revolution of `variant`. Whole scans with a resolution of 0.25 degrees cover only 100 degrees;
-    /// partial scans with it cover the widest angle (Carmen scans 180 degrees this way).
+    /// partial scans with this resolution cover the widest angle of the profile. The driver of Carmen scans 180 degrees
+    /// in this way.
     pub fn partial(profile: &SickLms2xxProfile, variant: Variant) -> Self {
         let mut pattern = Self { is_partial: true, ..Self::whole(profile, variant, 1) };
         if pattern.quarters.len() == 4 {

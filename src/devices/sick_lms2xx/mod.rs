@@ -9,12 +9,12 @@
 //!
 //! A fault can cut the power at any time; when the power returns, the scanner starts again.
 //!
-//! Each command is acknowledged by a single byte and then answered; until then no scan is sent. `commands` has the
-//! commands, `stream` selects the scans, `mirror` has the angle of the mirror, `telegrams` encodes values.
+//! Each command is acknowledged by a single byte and then answered. No scan is sent before the answer. `commands` has
+//! the commands, `stream` selects the scans, `mirror` has the angle of the mirror, `telegrams` encodes values.
 //!
 //! Sources: the drivers named in [`crate::wire::sick_lms2xx`]; the profile determines all other behaviour. Telegrams
 //! whose layout is in no driver (fields, contours, values with fields, Cartesian values) are answered as unknown
-//! commands, as by firmware without them.
+//! commands.
 
 mod capture;
 mod commands;
@@ -69,7 +69,7 @@ pub struct SickLms2xx {
     mirror: Mirror,
     /// Configuration that survives a power cycle.
     stored: Stored,
-    /// End of the start-up, while it lasts.
+    /// End of the start-up; `None` outside the start-up.
     starting: Option<SimTime>,
     mode: Mode,
     uart: Uart,
@@ -85,7 +85,7 @@ pub struct SickLms2xx {
     optics_faults: Vec<Timed<LidarFault>>,
     refusals: Vec<Timed<Refusal>>,
     cuts: Vec<Timed<PowerCycle>>,
-    /// `Some` while the power is off; the inner value is the time at which it returns, if it does.
+    /// `Some` while the power is off; the inner value is the time at which the power returns, `None` if it stays off.
     off: Option<Option<SimTime>>,
     /// Number of resets and power cycles.
     boots: u16,
@@ -451,8 +451,8 @@ impl SickLms2xx {
     }
 
     /// Detector setting from the configuration: blanked zone, and factor of the threshold for the configured
-    /// sensitivity. The factor is the square of the standard sensitivity's range at 10 % reflectance divided by the
-    /// configured sensitivity's range.
+    /// sensitivity. The factor is (a / b)², where a and b are the ranges at 10 % reflectance with the standard and with
+    /// the configured sensitivity.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -48,9 +48,9 @@ pub enum SpoiltTelegram {
 /// Scan that the scanner sends when a busy line becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionStart {
-    /// When the line becomes free, waits for the end of the next scan and sends that scan.
+    /// When the line becomes free, the scanner waits for the end of the next scan and sends that scan.
     ScanEnd,
-    /// When the line becomes free, sends the latest complete scan at once.
+    /// When the line becomes free, the scanner sends the latest complete scan at once.
     LineFree,
 }
 

@@ -25,9 +25,9 @@ pub struct Stream {
     telegram_ns: u64,
     /// The first scan that is neither planned nor skipped.
     next_scan: u64,
-    /// Time at which the last planned telegram ends and the line is free again. `line_free_before` is this time without
-    /// that telegram.
+    /// Time at which the last planned telegram ends and the line is free again.
     line_free: SimTime,
+    /// Value of `line_free` before the last telegram was planned.
     line_free_before: SimTime,
     planned: VecDeque<Capture>,
 }

@@ -15,8 +15,8 @@ pub trait PacketPlan {
     /// Time of the packet's first firing.
     fn start(&self) -> SimTime;
 
-    /// Last time at which a change of settings or a stall of the rotor can affect the packet, such as that of its last
-    /// firing.
+    /// Last time at which a change of settings or a stall of the rotor can affect the packet, usually the time of its
+    /// last firing.
     fn last(&self) -> SimTime;
 
     /// End of the packet's last firing.

@@ -128,7 +128,7 @@ impl DeviceClock {
         self.sentence_at = None;
     }
 
-    /// Time of the clock at `at` within its hour: 0..3 600 000 000.
+    /// Time of the clock at `at` within its hour, microseconds, less than 3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
         (self.unix_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }
@@ -206,7 +206,8 @@ impl DeviceClock {
             }
         }
         if self.is_locked() {
-            // The nearest second, because the clock can be up to half a second off.
+            // The pulse sets the clock to the nearest second, because the clock can be up to half a second fast or
+            // slow.
             let second = (self.unix_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
             self.set(at, second * SECOND_NS);
         }

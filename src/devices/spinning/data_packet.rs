@@ -1,4 +1,4 @@
-//! Fields of a 1206-byte data packet of any unit.
+//! Fields of the 1206-byte data packet that Velodyne's lidars have in common.
 
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! Common parts of spinning lidars.
 //!
-//! [`rotor`] turns the head, and the modes in [`program`] determine the firings. A family's
-//! [`stream::Planner`] makes packets from both; [`planned`] and [`backlog`] queue them. [`clock`] or a
-//! [`master`]'s time provides timestamps. [`unit_lasers`] has the differences between the lasers of units.
+//! [`rotor`] has the angle of the head, and the modes in [`program`] determine the firings. A family's
+//! [`stream::Planner`] makes packets from both; [`planned`] and [`backlog`] queue them. [`clock`] or a [`master`]'s
+//! time provides timestamps. [`unit_lasers`] has the differences between the lasers of units.
 
 pub(crate) mod backlog;
 pub mod clock;

@@ -5,8 +5,8 @@
 //! change can be replaced until it begins.
 //!
 //! A stall brakes the rotor to rest; after the release the motor drives it again. Stalls can recur without end, so the
-//! schedule includes them in cells of a fixed length, as far as needed ([`Rotor::look_ahead`]). The cells do not
-//! depend on the queries, so angles do not either.
+//! schedule includes them in cells of a fixed length, as far as needed ([`Rotor::look_ahead`]). The ends of the cells
+//! do not depend on the queries, so the angles do not depend on them either.
 
 mod stretch;
 

@@ -56,7 +56,7 @@ pub struct VectorNavUnit {
     chain: Chain,
     text: ViewStream,
     binary: [ViewStream; 3],
-    /// Increments that were summed since the last read of register 80.
+    /// Sums of angle and velocity increments since the last read of register 80.
     polled: Increments,
     tare: DQuat,
     latest: Option<(View, Processed)>,

@@ -1,7 +1,7 @@
 //! Registers of a VN-100.
 //!
 //! Contents and numbers of values follow VectorNav's library (`registers.h`) and the user manual; the profile has the
-//! factory values. `vectornav.csv` has the effect of each register.
+//! factory values. `commands.csv` has the effect of each register.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Values in this family's messages, and their computation from a sample.
+//! Values in the messages of a VN-100, and their computation from a sample.
 //!
 //! ```text
 //! sensors -> user calibration (23, 25, 84) -> reference frame (26) -> uncompensated
@@ -165,9 +165,11 @@ impl Chain {
 #[derive(Clone, Debug, Default)]
 pub struct Increments {
     gathered: Gathered,
-    /// Sum of specific forces in north-east-down. The next fields are sums of gravity in body axes and in north-east-down.
+    /// Sum of specific forces in north-east-down.
     force_ned: DVec3,
+    /// Sum of gravity in body axes.
     gravity_body: DVec3,
+    /// Sum of gravity in north-east-down.
     gravity_ned: DVec3,
 }
 

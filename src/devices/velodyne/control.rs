@@ -17,7 +17,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 /// Configuration in the unit's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// Target speed; 0 stops the rotor.
+    /// Target speed, rpm; 0 stops the rotor.
     pub rpm: u32,
     /// Echoes that are reported.
     pub returns: ReturnMode,
@@ -46,11 +46,11 @@ pub struct PhaseLock {
 /// A unit's own address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetConfiguration {
-    /// Address.
+    /// IPv4 address of the unit.
     pub addr: Ipv4Addr,
     /// Network mask.
     pub mask: Ipv4Addr,
-    /// Gateway.
+    /// Address of the gateway.
     pub gateway: Ipv4Addr,
     /// Whether the unit requests an address by DHCP.
     pub dhcp: bool,
@@ -150,7 +150,6 @@ impl Velodyne {
     /// Phase that the rotor must keep; `None` if phase lock is off or PPS is not locked.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
-        // Without a locked PPS, the rotor keeps no phase.
         let is_on = is_on && self.clock.pps(self.stream.now) == PpsState::Locked;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,

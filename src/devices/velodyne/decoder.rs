@@ -75,8 +75,8 @@ impl VelodyneDecoder {
         most.and_then(|(model, _)| *model)
     }
 
-    /// The profile that the user named; `None` if there is none, or if the packets are from another model. With `anyway`,
-    /// the packets do not matter.
+    /// The profile that the user named; `None` if there is none, or if the packets are from another model. With
+    /// `anyway`, the named profile is returned even if the packets contradict it.
     fn meant(&self) -> Option<&Named<VelodyneProfile>> {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }

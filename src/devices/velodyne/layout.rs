@@ -1,8 +1,9 @@
 //! Order of firing sequences in the blocks of a packet.
 //!
-//! A block has 32 points: two sequences of 16 lasers, one sequence of 32 lasers, or a quarter of a sequence of 128 lasers.
-//! With dual return, blocks form pairs with the last return first (VLP-16 manual 63-9243, VLS-128 drivers). A packet then
-//! has half as many sequences; that of a VLS-128 has one instead of three, and its last four blocks are empty.
+//! A block has 32 points: two sequences of 16 lasers, one sequence of 32 lasers, or a quarter of a sequence of 128
+//! lasers. With dual return, blocks form pairs with the last return first (VLP-16 manual 63-9243, VLS-128 drivers). A
+//! packet then has half as many sequences. A packet of a VLS-128 has one sequence instead of three, and its last four
+//! blocks are empty.
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 

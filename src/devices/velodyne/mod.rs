@@ -79,7 +79,7 @@ pub struct Velodyne {
 
 impl Velodyne {
     /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest. It
-    /// sends to `host`, or to the factory destination.
+    /// sends to `host`; with `None`, to the factory destination.
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,

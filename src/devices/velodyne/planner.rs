@@ -118,7 +118,7 @@ pub struct Planner {
 #[derive(Debug)]
 struct Packing {
     layout: Layout,
-    /// Firing slots of packets without a gap; nearly all packets are without one.
+    /// Firing slots of packets without a gap; nearly all packets have no gap.
     even_firings: Arc<[FiringSlot]>,
 }
 

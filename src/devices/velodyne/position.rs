@@ -173,7 +173,7 @@ fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     each_hz * (1.0 + apart)
 }
 
-/// State of the clock's PPS input in position packets and in the web interface.
+/// State of the clock's PPS input, as position packets report it.
 pub(super) fn pps_status(state: PpsState) -> PpsStatus {
     match state {
         PpsState::Absent => PpsStatus::Absent,

@@ -65,7 +65,7 @@ impl Alignment {
         is_rotation.then(|| q.normalize()).ok_or(error::PARAMETER)
     }
 
-    /// Restarts the unit: stored rotations remain; the estimated bias and unsaved resets are lost.
+    /// Restarts the unit: stored rotations remain; the estimated bias and the orientation resets are lost.
     pub fn restart(&mut self) {
         *self = Self { rotations: self.rotations, ..Self::default() };
     }

@@ -55,7 +55,7 @@ pub struct Moment {
     pub counter: u16,
     /// UTC set by the host minus true UTC.
     pub utc_ahead_ns: i128,
-    /// Position set by the host.
+    /// Position set by the host; `None` if no position is set.
     pub told_place: Option<Geodetic>,
     /// No-rotation update: 3 while the gyro bias is estimated, 2 if the unit rotated during it, otherwise 0.
     pub no_rotation: u32,

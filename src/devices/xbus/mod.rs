@@ -1,9 +1,10 @@
 //! Xsens MTi: two states, configuration and measurement.
 //!
-//! In measurement state the unit streams MTData2 and accepts little more than `GoToConfig`. In configuration
-//! state it streams nothing and answers every message; the answer to a setting has the new value. An answer has the
-//! message id of the request plus one. After a reset the unit sends `WakeUp`; it stays in configuration state if the
-//! host answers within half a second.
+//! In measurement state the unit streams MTData2. It accepts only changes of state, resets, `ReqData`, `SetNoRotation`
+//! and `IccCommand`; other messages are errors. In configuration state it streams nothing and answers every message.
+//! The answer to `SetOutputConfiguration` has the configuration in effect; answers to other settings have no data. An
+//! answer has the message id of the request plus one. After a reset the unit sends `WakeUp`; it stays in configuration
+//! state if the host answers within half a second.
 //!
 //! The local frame of an item (ENU, NED, NWU) applies to orientations and to values in world axes; sensor axes stay
 //! forward, left, up.
@@ -259,7 +260,7 @@ impl XbusUnit {
         let data = &message.data;
         let identity = unit.profile.identity.clone();
         Ok(match message.mid {
-            // Bus masters expect an answer; an MTi without a bus has nothing to initialise.
+            // `InitMT`: masters of a bus expect an answer, although an MTi without a bus has nothing to initialise.
             mid::REQ_DID | mid::INIT_MT => device_id(&identity.serial).to_be_bytes().to_vec(),
             mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
             mid::REQ_FW_REV => version(&identity.firmware, 3),

@@ -1,4 +1,4 @@
-//! Sockets of this process in place of a rig's links. They read back the sent bytes and discard them.
+//! Sockets of this process in place of a rig's links. The benchmark reads back the sent bytes and discards them.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -36,8 +36,7 @@ impl Loopback {
         }
         for part in bytes.chunks(MOST_AT_ONCE) {
             match self.bytes.0.write_all(part) {
-                // The other end is emptied between packets; one output may be longer than its
-                // buffer.
+                // The receiving socket is emptied between packets, but one output may be longer than its buffer.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.drain(),
                 outcome => outcome?,
             }

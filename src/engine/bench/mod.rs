@@ -1,8 +1,7 @@
 //! Benchmark of a rig on this machine: real-time factor, and cost of each device.
 //!
-//! The benchmark renders a period of simulated time with as many workers as a run has, and sends the packets to sockets of
-//! this process. [`timed`] measures the processor time of each stage. No file is
-//! written, and no link is opened.
+//! The benchmark renders a period of simulated time with as many workers as a run has, and sends the packets to sockets
+//! of this process. [`timed`] measures the processor time of each stage. No file is written, and no link is opened.
 
 mod loopback;
 mod timed;
@@ -104,7 +103,7 @@ pub struct BenchFigures {
     pub devices: Vec<DeviceCost>,
     /// Number of processors that the process may use.
     pub processors: usize,
-    /// Number of threads that measure.
+    /// Number of worker threads, which make the measurements.
     pub workers: usize,
     /// Identity of the ray caster; if a GPU was lost, also the reason.
     pub caster: String,
@@ -202,12 +201,12 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     most.expect("there are four")
 }
 
-/// The GPU counts as the limit if the benchmark takes more than this factor times the time that the busiest other resource
-/// needs.
+/// The GPU counts as the limit if the benchmark takes more than this factor times the time that the busiest other
+/// resource needs.
 const WAITED_FOR_GPU: f64 = 1.25;
 
-/// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second, including
-/// the waits for the GPU. `limit` and `need` are the limit and load without the GPU.
+/// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second,
+/// including the waits for the GPU. `limit` and `need` are the limit and load without the GPU.
 fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
     let waited = lasted_s > WAITED_FOR_GPU * need;
     (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))

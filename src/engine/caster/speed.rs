@@ -1,6 +1,6 @@
 //! Measures whether the GPU or the processor casts faster.
 //!
-//! The result decides only which one casts: both return the same hits.
+//! The choice between them does not change a measurement, because both return the same hits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

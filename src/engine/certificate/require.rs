@@ -56,7 +56,7 @@ pub struct Verdict {
     pub device: String,
     /// Measured value: microseconds, microseconds per second, or packets.
     pub measured: f64,
-    /// Unit of `measured`.
+    /// Unit of `measured`: `us`, `us/s` or `packets`.
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
@@ -179,12 +179,12 @@ impl Requirement {
     }
 
     /// Returns a verdict for each device that the requirement covers; if there is none, a single verdict that fails. A
-    /// device that sent nothing fails, with one exception: a requirement on `packets` counts 0 packets for a device that had
-    /// nothing to send. A requirement on a time also fails if the timing of packets was not recorded.
+    /// device that sent nothing fails, with one exception: a requirement on `packets` counts 0 packets for a device
+    /// that had nothing to send. A requirement on a time also fails if the timing of packets was not recorded.
     pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
         let is_meant = |device: &&DeviceTiming| match &self.device {
             Some(name) => device.name == *name,
-            // A scanner that its host has not started had nothing to send.
+            // Devices without any packet are exempt, such as a scanner that its host has not started.
             None => device.packets + device.dropped + device.refused > 0,
         };
         let verdicts: Vec<_> =
@@ -240,8 +240,8 @@ impl Requirement {
 }
 
 impl Verdict {
-    /// Measured value with its unit: a time in a suitable unit, rounded to six digits or a nanosecond; other values rounded
-    /// to a thousandth. Without a value, the reason why none exists.
+    /// Measured value with its unit: a time in a suitable unit, rounded to six digits or a nanosecond; other values
+    /// rounded to a thousandth. Without a value, the reason why none exists.
     pub fn measured_text(&self) -> String {
         match (&self.why, self.unit.as_str()) {
             (Some(why), _) => why.clone(),

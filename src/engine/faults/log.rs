@@ -11,8 +11,8 @@ use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
-/// Time for which rows wait. They are written in the order of their times, although devices are rendered in any order;
-/// the times that two devices have reached never differ by this much.
+/// Time for which a row waits before it is written, nanoseconds. Rows are written in the order of their times, although
+/// devices are rendered in any order. The wait suffices, because the present times of two devices differ by less.
 const SETTLING_NS: u64 = 2_000_000_000;
 
 /// Columns of the CSV table.
@@ -79,17 +79,17 @@ pub struct FaultWords {
 /// A row with names in place of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultNote<'a> {
-    /// The device's name.
+    /// Name of the device, from the rig.
     pub device: &'a str,
-    /// The fault's name.
+    /// Name of the fault, from the rig or from the request that started it.
     pub fault: &'a str,
-    /// Kind of the fault.
+    /// Kind of the fault, as in the key `kind` of a `[[fault]]`.
     pub kind: &'a str,
     /// Stream of the affected packet, if a packet is affected.
     pub stream: Option<&'a str>,
     /// Number of the affected packet, if a packet is affected.
     pub packet: Option<u64>,
-    /// Effect of the fault.
+    /// Name of the effect, such as `lost`.
     pub effect: &'static str,
     /// Size of the effect, in the unit that the effect's name states.
     pub amount: Option<u64>,
@@ -121,10 +121,10 @@ impl FaultWords {
     }
 }
 
-/// Writes rows as CSV. `time_ns`: due time of the packet, or time at which the fault begins or ends, nanoseconds since the
-/// first instant. `device`, `fault`, `kind`: names. `stream` and `packet`: stream of the packet, and its number in the
-/// stream from zero, counted without faults. `effect`, and `amount` in the unit that the effect's name states. Rows `begins`
-/// and `ends` have no packet. `keys`: the keys, as JSON, of a fault that was started while the rig ran.
+/// Writes rows as CSV. `time_ns`: due time of the packet, or time at which the fault begins or ends, nanoseconds since
+/// the first instant. `device`, `fault`, `kind`: names. `stream` and `packet`: stream of the packet, and its number in
+/// the stream from zero, counted without faults. `effect`, and `amount` in the unit that the effect's name states. Rows
+/// `begins` and `ends` have no packet. `keys`: the keys, as JSON, of a fault that was started while the rig ran.
 pub struct FaultLog {
     table: csv::Writer<Box<dyn io::Write + Send>>,
     waiting: BinaryHeap<Reverse<Row>>,

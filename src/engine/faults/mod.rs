@@ -1,4 +1,4 @@
-//! Faults on the wire: they act between a device and its link, in runs and recordings alike.
+//! Faults on the wire. They act between a device and its link, both in runs and in recordings.
 //!
 //! [`WireFaults`] takes each device's output in the order of the device and returns the packets that remain, some with
 //! other due times; the caller sorts them by due time. It also logs faults within devices. The effect of a fault on a
@@ -33,7 +33,7 @@ pub enum Effect {
     Lost,
     /// A copy of the packet was sent later.
     Copied {
-        /// Time between packet and copy.
+        /// Time between packet and copy, nanoseconds.
         after_ns: u64,
     },
     /// Later packets overtook the packet.
@@ -43,7 +43,7 @@ pub enum Effect {
     },
     /// The packet was sent later.
     Delayed {
-        /// Added delay.
+        /// Added delay, nanoseconds.
         by_ns: u64,
     },
     /// The end of the packet was cut off.
@@ -61,7 +61,7 @@ pub enum Effect {
         /// Number of bytes.
         bytes: u64,
     },
-    /// Breaks: the line was held low.
+    /// The serial line was held low for some bits: UART breaks.
     Broken {
         /// Number of breaks.
         times: u64,
@@ -118,8 +118,8 @@ impl Stream {
 /// A row of the fault log. Rows are ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// Due time that the packet has without any fault; for [`Effect::Begins`] and [`Effect::Ends`], the time at which the
-    /// fault starts or ends.
+    /// Due time that the packet has without any fault; for [`Effect::Begins`] and [`Effect::Ends`], the time at which
+    /// the fault starts or ends.
     pub at: SimTime,
     /// Index of the fault in the run: first the faults of the rig, then those that are started during the run.
     pub fault: usize,
@@ -139,23 +139,23 @@ pub struct WireFaults {
     rows: Vec<Row>,
 }
 
-/// A fault that disconnects a cable from the device `source`. [`super::cables`] removes the signals; this struct only logs
-/// their loss.
+/// A fault that disconnects a cable from the device `source`. [`super::cables`] removes the signals; this struct only
+/// logs their loss.
 struct CableDown {
     source: DeviceId,
     fault: usize,
     schedule: Schedule,
 }
 
-/// Lanes of a device; each lane is a stream with its own faults. There is one lane per port (a single one for a device
-/// without ports), and one for answers.
+/// Lanes of a device; each lane is a stream with its own faults. Each port has a lane, and so have the answers to hosts
+/// of a control. A device without ports has a single lane for its output.
 struct Lanes {
     ports: Vec<Lane>,
     /// Whether the device sends datagrams. If so, bytes to one host are answers of a control, and belong to the lane
     /// `commands`.
     sends_datagrams: bool,
-    /// Lane of answers to hosts of a control. Only the fault `link-down` affects them: it delays them until the link is up
-    /// again; they are lost if it stays down.
+    /// Lane of answers to hosts of a control. Only the fault `link-down` affects them. It delays them until the link is
+    /// up again; if the link stays down, they are lost.
     commands: Lane,
     /// Latest due time of a packet that a fault has delayed.
     delayed_until: SimTime,
@@ -193,7 +193,8 @@ struct Active {
     draws: NoiseSource,
     /// Packets held back, oldest first, each with the number of packets that must still overtake it.
     held: VecDeque<(u32, Transmit)>,
-    /// Latest due time so far. Bytes of a line or connection are never due earlier, so that delayed bytes keep their order.
+    /// Latest due time so far. Bytes of a line or connection are never due earlier, so that delayed bytes keep their
+    /// order.
     latest_due: SimTime,
     /// Whether the fault was started while the rig ran; its end is then unknown at first.
     is_live: bool,
@@ -456,8 +457,8 @@ impl Active {
         after
     }
 
-    /// Whether a further telegram waits for the end of this fault: the fault was started while the rig runs and
-    /// interrupts a connection, no request has set its end, and fewer than [`MOST_WAITING`] telegrams wait.
+    /// Whether the next telegram must wait for the end of this fault. That is so if the fault was started while the rig
+    /// runs, it interrupts a connection, its end is not known, and fewer than [`MOST_WAITING`] telegrams wait.
     fn waits_for_end(&self) -> bool {
         self.is_live
             && self.kind == WireFault::LinkDown

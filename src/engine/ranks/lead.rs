@@ -25,8 +25,8 @@ use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
 
-/// Largest number of unanswered requests that a rank has per thread: the thread works on one request, and takes the next
-/// ones while the answer is transferred.
+/// Largest number of unanswered requests that a rank has per thread. A thread works on one request; the others are in
+/// transfer or wait, so that the thread has its next request at once.
 const ASKED_PER_WORKER: usize = 3;
 /// Number of pulse tables that each rank keeps.
 const TABLES: usize = 64;
@@ -34,17 +34,18 @@ const TABLES: usize = 64;
 const SILENCE: Duration = Duration::from_secs(20);
 /// Longest wait for a message until the state of the run is checked again.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time within which a signal to all processes reaches each of them.
+/// Longest time for a signal of the launcher to reach all processes (an assumption).
 const SIGNALS: Duration = Duration::from_millis(300);
 /// Longest wait for the farewells of the other ranks after a complete run.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// Longest wait for the farewells if the launcher may be ending all processes: it kills them after one second.
+/// Longest wait for the farewells if the launcher may be ending all processes. It must be shorter than the time after
+/// which the launcher kills the processes, for which one second is assumed.
 const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
 /// Reason why the other ranks cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unable {
-    /// Rank and reason.
+    /// Message that names the rank and the reason.
     pub text: String,
     /// Whether the user's input is the cause.
     pub is_input: bool,
@@ -57,7 +58,7 @@ pub struct RankFigures {
     pub rank: usize,
     /// Name of the rank's machine.
     pub host: String,
-    /// Threads that measure.
+    /// Number of the rank's worker threads, which make the measurements.
     pub workers: usize,
     /// Identity of the rank's ray caster, with a note if a GPU has cast no pulses or was lost.
     pub caster: String,
@@ -67,7 +68,7 @@ pub struct RankFigures {
     pub order_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,
-    /// Sum of the times from each request to its answer, nanoseconds.
+    /// Sum over all requests of the time from sending the request to receiving its answer, nanoseconds.
     pub away_ns: u64,
     /// Part of `away_ns` for which the rank's threads worked on the requests.
     pub busy_ns: u64,
@@ -277,8 +278,8 @@ impl Lead {
         self.others.iter().map(|_| Stopwatch::start()).collect()
     }
 
-    /// Next reply with its sender and length in bytes; `None` if none arrives within [`LOOK`]. `heard` has the time since
-    /// the last message of each rank; a rank that was silent for too long is an error.
+    /// Next reply with its sender and length in bytes; `None` if none arrives within [`LOOK`]. `heard` has the time
+    /// since the last message of each rank; a rank that was silent for too long is an error.
     fn listen(&self, heard: &mut [Stopwatch]) -> Result<Option<(usize, Reply, u64)>, String> {
         let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
             Ok(mail) => mail,
@@ -437,7 +438,7 @@ impl Lead {
                     feed.note_shown(*serial, *until);
                 }
             }
-            // A rank does not report for how long it had no processor.
+            // A rank does not report the time in which its thread had no processor, so both times are the same here.
             let effort = Effort { busy_ns: reading.busy_ns, lasted_ns: reading.busy_ns };
             stats.count(pending.device, effort, pulses(&pending.request));
             jobs.charge(pending.device, effort.busy_ns);

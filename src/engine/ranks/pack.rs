@@ -148,8 +148,8 @@ pub struct Reading {
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth, if it was requested.
     pub truth: Option<SweepTruth>,
-    /// Feed poses that took effect in a packet for the first time: index of the feed, serial number of the pose, and the
-    /// latest time at which a packet reflected it.
+    /// Feed poses that took effect in a packet for the first time: index of the feed, serial number of the pose, and
+    /// the latest time at which a packet reflected it.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
@@ -207,8 +207,8 @@ type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
-    // The outcome: whether it is `Outcome::Echoes` instead of `Outcome::Returns`; for each pulse, the number of its echoes
-    // or the bits of its returns; all echoes or returns, each as range, intensity and signal.
+    // The outcome: whether it is `Outcome::Echoes` instead of `Outcome::Returns`; for each pulse, the number of its
+    // echoes or the bits of its returns; all echoes or returns, each as range, intensity and signal.
     (bool, Vec<u8>, Vec<[f32; 3]>),
     Vec<(u32, u64, u8, u64)>,
     Option<TruthFields>,
@@ -327,7 +327,7 @@ fn shown_pose((serial, arrived): (u64, u64)) -> ShownPose {
     ShownPose { serial, arrived: SimTime(arrived) }
 }
 
-/// Echo selections in the order of their code.
+/// Echo selections; the index of each is its code in messages.
 const SELECTIONS: [EchoSelection; 5] = [
     EchoSelection::First,
     EchoSelection::Strongest,
@@ -435,16 +435,17 @@ impl Reply {
     }
 }
 
-/// Bit that states that a pulse has a first return; the next constant is the bit of the second return.
+/// Bit that is set if a pulse has a first return.
 const HAS_FIRST: u8 = 1;
+/// Bit that is set if a pulse has a second return.
 const HAS_SECOND: u8 = 2;
 
 fn echo_fields(echo: &Return) -> [f32; 3] {
     [echo.range_m, echo.intensity, echo.signal]
 }
 
-/// Fields of an outcome. Other ranks measure only lidars, whose outcomes are `Outcome::Returns` or `Outcome::Echoes`; the
-/// fields of any other outcome are empty.
+/// Fields of an outcome. Other ranks measure only lidars, whose outcomes are `Outcome::Returns` or `Outcome::Echoes`;
+/// the fields of any other outcome are empty.
 fn outcome_fields(outcome: &Outcome) -> (bool, Vec<u8>, Vec<[f32; 3]>) {
     let mut has = Vec::new();
     let mut echoes = Vec::new();
@@ -592,7 +593,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
     })
 }
 
-/// Values of [`Why`] in the order of their codes.
+/// Values of [`Why`]; the index of each is its code in messages.
 const REASONS: [Why; 8] = [
     Why::Nearest,
     Why::Merged,

@@ -12,8 +12,8 @@ use crate::engine::render::Renderer;
 use crate::engine::workers::Casters;
 use crate::time::SimTime;
 
-/// Faults that are started while the rig runs start at whole multiples of this, nanoseconds, so that people can read the
-/// times. They end at whole multiples, too, unless a duration sets their end.
+/// Faults that are started while the rig runs start at whole multiples of this interval, nanoseconds, so that their
+/// times are easy to read. They also end at whole multiples, unless a duration sets their end.
 const GRID_NS: u64 = 1_000_000;
 /// The end of a fault with a duration is fixed this long before it is due, nanoseconds.
 const END_MARGIN_NS: u64 = 50_000_000;

@@ -10,9 +10,10 @@ use crate::config::rig::Lead;
 const EARLY_SHARE: f64 = 0.1;
 /// Largest lead, nanoseconds.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// Each packet changes the lead by a step that has two parts. This part decreases to zero with the number of packets;
-/// the next constant remains. Both are in nanoseconds.
+/// Decreasing part of the step by which each packet changes the lead, nanoseconds. It is halved after [`SETTLING`]
+/// packets and approaches zero.
 const FIRST_STEP_NS: f64 = 5_000.0;
+/// Constant part of the step by which each packet changes the lead, nanoseconds.
 const LAST_STEP_NS: f64 = 20.0;
 /// Number of packets after which the decreasing part of the step is halved.
 const SETTLING: f64 = 8.0;

@@ -64,8 +64,8 @@ pub fn listen_to_line(
     }
 }
 
-/// Answers requests to a device's web interface until `over` is set. Refuses requests while the link is down or the event
-/// queue is full.
+/// Answers requests to a device's web interface until `over` is set. Refuses requests while the link is down or the
+/// event queue is full.
 pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
@@ -191,8 +191,8 @@ pub fn listen_to_feed(
     note(&mut log, failures, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
 }
 
-/// Passes on drive commands from `socket` until `over` is set. If no command follows a twist command within the time that
-/// the rig allows, passes on a command to stop.
+/// Passes on drive commands from `socket` until `over` is set. If no command follows a twist command within the time
+/// that the rig allows, passes on a command to stop.
 pub fn listen_to_orders(
     input: &TwistInput,
     socket: &UdpSocket,
@@ -253,7 +253,7 @@ fn note(
 /// Faults of a device's link and NTRIP caster; none by default.
 #[derive(Clone, Default)]
 pub struct LinkFaults {
-    /// Faults of the rig.
+    /// Faults that the rig defines for this device.
     pub own: Vec<(Schedule, WireFault)>,
     /// Control of the live faults, and the device; `None` without live faults.
     pub live: Option<(Arc<FaultControl>, DeviceId)>,

@@ -5,8 +5,8 @@
 //! 1. [`scheduler`] advances devices, passes them host commands, and posts measurements to workers;
 //! 2. [`super::workers`] measure; [`super::work_queue`] drops measurements that can no longer be ready in time;
 //! 3. [`send_queue`] keeps packets until they are due;
-//! 4. [`sender`] sends each packet when it is due ([`transmission`]); `engine.late` decides whether it drops a late one;
-//!    a second sender may stand by;
+//! 4. [`sender`] sends each packet when it is due ([`transmission`]). The setting `engine.late` decides whether late
+//!    packets are dropped. A second sender may stand by;
 //! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
 //!
 //! The threads of [`listeners`] receive input from hosts.
@@ -256,7 +256,7 @@ impl<'a> RealTimeRun<'a> {
         self.timing
     }
 
-    /// The rig.
+    /// The rig that runs.
     pub fn rig(&self) -> &Rig {
         self.rig
     }
@@ -315,8 +315,8 @@ impl<'a> RealTimeRun<'a> {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
 
-    /// Simulated seconds per second that the workers can render if they always have requests; above 1, they have time to
-    /// spare. 0 before the first measurement.
+    /// Simulated seconds per second that the workers can render if they always have requests; above 1, they have time
+    /// to spare. 0 before the first measurement.
     pub fn real_time_factor(&self) -> f64 {
         match self.has_gpu() {
             true => self.render.waiting_real_time_factor(self.workers(), default_workers()),
@@ -324,12 +324,12 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// See [`RenderStats::processor_share`].
+    /// Share of the measuring time in which the workers had a processor, see [`RenderStats::processor_share`].
     pub fn processor_share(&self) -> f64 {
         self.render.processor_share()
     }
 
-    /// Number of pulses cast so far.
+    /// Number of cast pulses and camera pixels so far.
     pub fn pulses(&self) -> u64 {
         self.render.pulses()
     }

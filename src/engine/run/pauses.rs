@@ -1,9 +1,9 @@
 //! Limits how long the sending thread polls the clock.
 //!
-//! Linux pauses a real-time thread that leaves less than 5 % of a core to ordinary threads: once per second, for 50 ms. The
-//! limit is `sched_rt_runtime_us`. Since Linux 6.12, the fair server enforces such a limit even if that setting disables it.
-//! A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its sleep, and spins
-//! less if it has slept too little.
+//! Linux pauses a real-time thread that leaves less than 5 % of a core to ordinary threads: once per second, for 50 ms.
+//! The limit is `sched_rt_runtime_us`. Since Linux 6.12, the fair server enforces such a limit even if that setting
+//! disables it. A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its
+//! sleep, and spins less if it has slept too little.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub const FORCED: Duration = Duration::from_micros(200);
 /// Largest surplus of past sleep that is credited to a thread, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;
 
-/// Account of one thread's sleep: the sleep that it must have, minus the sleep that it has had.
+/// Account of one thread's sleep: the required sleep so far, minus the actual sleep.
 #[derive(Clone, Debug)]
 pub struct Pauses {
     /// Share of the time that the thread must sleep, per cent.
@@ -36,7 +36,7 @@ impl Pauses {
         let percent = match scheduler {
             // Twice the share that the kernel requires for other threads.
             SchedulerChoice::Fifo => 10,
-            // SCHED_DEADLINE reserves 400 of 500 us; 100 us remain.
+            // SCHED_DEADLINE reserves 400 of 500 us, so the thread must sleep for at least 20 %; 25 % leaves a margin.
             SchedulerChoice::Deadline => 25,
             SchedulerChoice::Normal => 0,
         };
@@ -52,7 +52,7 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// Length of the last part of `wait` in which the thread may spin: at most `wish`. The thread sleeps before it.
+    /// Time for which the thread may spin at the end of `wait`, at most `wish`. Before that time the thread sleeps.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,

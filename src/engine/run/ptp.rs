@@ -17,9 +17,10 @@ use crate::wire::ptp::HEADER_LEN;
 
 /// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Number of messages that one device accepts per second; the next constant is the number in a burst. Further messages
-/// are lost, so that a flood does not slow other devices. A master sends at most 400 per second.
+/// Number of messages that one device accepts per second on average. Further messages are lost, so that a flood does
+/// not slow other devices. The limit is above the assumed rate of a master, at most 400 messages per second.
 const A_SECOND: f64 = 1000.0;
+/// Number of messages that one device accepts in a burst.
 const AT_ONCE: f64 = 200.0;
 /// Message type that only masters process.
 const DELAY_REQ: u8 = 1;
@@ -117,8 +118,8 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
     }
 }
 
-/// Time of the run at an instant of POSIX time; `None` before the first instant. Kernel timestamps use CLOCK_REALTIME. That
-/// clock can be steered and set, so its present offset is used.
+/// Time of the run at an instant of POSIX time; `None` before the first instant. Kernel timestamps use CLOCK_REALTIME.
+/// That clock can be steered and set, so its present offset is used.
 fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     let ns = i128::from(unix_ns)
         - i128::from(realtime_offset().offset_ns)

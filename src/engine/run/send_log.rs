@@ -29,7 +29,7 @@ use crate::timing::clock::{self, MonotonicClock};
 const REST: Duration = Duration::from_millis(2);
 /// Time for which the log waits for the last timestamps after the sender has ended.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Length of the queue from the sender.
+/// Length of the queue from the sender to the send log, entries.
 pub const ENTRY_QUEUE: usize = 16_384;
 /// Largest number of packets of a port that wait for their timestamps. If there are more, the oldest gets none.
 const MOST_UNSTAMPED: usize = 65_536;
@@ -59,7 +59,7 @@ pub struct SendRecord {
     pub device: DeviceId,
     /// Number of packets of the device that the sender handled before this one.
     pub number: u64,
-    /// Due time.
+    /// Due time of the packet, or of the first piece of a serial packet that the sender writes in pieces.
     pub due: SimTime,
     /// Planned time of sending: the due time minus the lead.
     pub act: SimTime,

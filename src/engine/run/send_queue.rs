@@ -56,7 +56,7 @@ pub struct Scheduled {
     order: u64,
     /// Time at which the packet entered the send queue.
     pub ready: SimTime,
-    /// The packet.
+    /// The whole packet, even if some of its pieces are already sent.
     pub packet: Packet,
     /// Byte range of the next piece of a serial packet. The piece is written at `due`, the time at which its last bit
     /// would have arrived on a real line. `None` before the packet itself is due.

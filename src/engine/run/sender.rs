@@ -26,15 +26,15 @@ pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// Length of the preparation before a packet's time of sending: the kernel builds the datagram in advance, or the sender
-/// warms up the code path through the kernel.
+/// Length of the preparation before a packet's time of sending: the kernel builds the datagram in advance, or the
+/// sender warms up the code path through the kernel.
 const REHEARSAL: Duration = Duration::from_micros(20);
 /// Delay after the time of sending until the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
 /// Largest share of a wait during which the standby may spin, per cent. Other threads need the rest of its core: the
 /// send log and, with two cores, the program that receives the packets.
 const STANDBY_PERCENT: u32 = 40;
-/// Time for which a sender leaves the send queue to the other sender.
+/// Time for which a sender sleeps if the other sender is using the send queue.
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
 /// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the rig has a
@@ -100,7 +100,8 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Creates one of the two senders. `transmission` is shared by both and must have been created with the same `context`.
+    /// Creates one of the two senders. `transmission` is shared by both and must have been created with the same
+    /// `context`.
     pub fn new(
         context: SendContext<'a>,
         transmission: Arc<Mutex<Transmission<'a>>>,
@@ -241,8 +242,8 @@ mod tests {
 
     /// Sends two packets after their deadline: packet 0, and packet 1, which is queued later but due 1 ms earlier. With
     /// [`LatePolicy::Late`], the kernel has already built packet 0. Returns two lists. The first has an entry for each
-    /// packet in the order of handling: by how much it is due earlier than packet 0, ns, and its outcome. The second has
-    /// the numbers of the received packets.
+    /// packet in the order of handling: by how much it is due earlier than packet 0, ns, and its outcome. The second
+    /// has the numbers of the received packets.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);

@@ -1,5 +1,5 @@
-//! A tap that passes sent packets to observers instead of freeing them. The tap neither copies nor delays packets. If
-//! the observers are too slow, further packets are freed.
+//! A tap that passes sent packets to observers. Without observers, the packets are freed. The tap neither copies nor
+//! delays packets. If the observers are too slow, they miss packets.
 //!
 //! Each device has its own queue. A lidar's thousands of packets can overflow the lidar's queue, but not that of a GNSS
 //! receiver.

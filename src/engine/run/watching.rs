@@ -23,7 +23,7 @@ impl RealTimeRun<'_> {
         self.tap = Some(Tap::new(self.rig.devices.len()));
     }
 
-    /// The tap for sent packets, if it is open.
+    /// The tap for sent packets; `None` before [`RealTimeRun::open_tap`].
     pub fn tap(&self) -> Option<&Tap> {
         self.tap.as_ref()
     }

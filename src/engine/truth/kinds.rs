@@ -1,7 +1,7 @@
 //! Kinds of messages in JSON: their names and schemas.
 //!
-//! Foxglove reads only schemas of objects, lists, numbers, text and booleans, each stated in full: it shows no messages
-//! if the type of a list's items is missing.
+//! The schemas consist of objects, lists, numbers, text and booleans, and state the type of every list's items.
+//! Foxglove's reader accepts no other schemas; the check `interop-foxglove` (docs/TESTING.md) tests this.
 
 use serde_json::{Map, Value, json};
 
@@ -80,15 +80,15 @@ const TRANSFORM: Fields = &[
 const SATELLITE: Fields =
     &[("elevation_rad", Number), ("azimuth_rad", Number), ("open_share", Number)];
 
-/// `foxglove.FrameTransforms`.
+/// Poses of frames in their parent frames, for Foxglove.
 pub const TRANSFORMS: Kind =
     Kind { name: "foxglove.FrameTransforms", fields: &[("transforms", List(TRANSFORM))] };
-/// `foxglove.PoseInFrame`.
+/// Pose of one object in a named frame, for Foxglove.
 pub const POSE: Kind = Kind {
     name: "foxglove.PoseInFrame",
     fields: &[("timestamp", TIME), ("frame_id", Text), ("pose", PLACE)],
 };
-/// `foxglove.LocationFix`.
+/// Position on Earth, degrees and metres, for Foxglove's map.
 pub const FIX: Kind = Kind {
     name: "foxglove.LocationFix",
     fields: &[
@@ -101,7 +101,7 @@ pub const FIX: Kind = Kind {
         ("position_covariance_type", Integer),
     ],
 };
-/// `foxglove.CameraCalibration`.
+/// Intrinsic parameters of a camera, for Foxglove.
 pub const CALIBRATION: Kind = Kind {
     name: "foxglove.CameraCalibration",
     fields: &[
@@ -116,7 +116,7 @@ pub const CALIBRATION: Kind = Kind {
         ("P", Numbers),
     ],
 };
-/// Motion of a body.
+/// Motion of the robot or of an object in World, with its position on Earth.
 pub const MOTION: Kind = Kind {
     name: "menura.Motion",
     fields: &[
@@ -131,7 +131,8 @@ pub const MOTION: Kind = Kind {
         ("altitude_m", Number),
     ],
 };
-/// Motion of a joint.
+/// Motion of a joint, with its derivatives by seconds. The position is in radians for rotation and in metres for
+/// sliding.
 pub const JOINT: Kind = Kind {
     name: "menura.Joint",
     fields: &[
@@ -213,7 +214,7 @@ pub const FRAME: Kind = Kind {
         ("orientation_xyzw", Numbers),
     ],
 };
-/// `foxglove.RawImage`.
+/// Uncompressed image of a camera, for Foxglove.
 pub const RAW_IMAGE: Kind = Kind {
     name: "foxglove.RawImage",
     fields: &[
@@ -243,12 +244,12 @@ pub const FAULT: Kind = Kind {
 };
 /// Host command, as a line of a command log.
 pub const SAID: Kind = Kind { name: "menura.Said", fields: &[("t_ns", Integer)] };
-/// `foxglove.PosesInFrame`.
+/// Several poses in a named frame, for Foxglove.
 pub const POSES: Kind = Kind {
     name: "foxglove.PosesInFrame",
     fields: &[("timestamp", TIME), ("frame_id", Text), ("poses", List(POSE_FIELDS))],
 };
-/// `foxglove.Log`.
+/// Message of a log, for Foxglove.
 pub const LOG: Kind = Kind {
     name: "foxglove.Log",
     fields: &[

@@ -40,16 +40,16 @@ use crate::sensors::camera::truth::FrameTruth;
 use crate::time::SimTime;
 use crate::wire::truth::Way;
 
-/// Length of the queue, events: 0.2 s of the busiest lidar.
+/// Length of the queue, events. It holds the packets of the busiest lidar for 0.2 s.
 const QUEUE: usize = 4096;
-/// In real time, number of queued events from which on packets are dropped. The rest of the queue is for other events,
-/// which are few, so that a lidar's packets displace no poses.
+/// In real time, packets are dropped if at least this number of events is queued. The rest of the queue is for other
+/// events, which are few. So a lidar's packets displace no poses.
 const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
 /// A JSON message.
 #[derive(Clone)]
 pub struct JsonMessage {
-    /// Topic of the message.
+    /// Topic of the message, such as `/devices/NAME/packets`.
     pub topic: String,
     /// Kind of the message.
     pub kind: &'static Kind,
@@ -89,7 +89,7 @@ pub enum TruthEvent {
 pub struct PacketEvent {
     /// Device that sent the packet.
     pub device: DeviceId,
-    /// Due time.
+    /// Due time of the packet.
     pub due: SimTime,
     /// Link by which the packet leaves.
     pub way: Way,

@@ -28,7 +28,7 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// Admits a client; `None` if `hub` has no room.
+    /// Admits a client; `None` if `hub` has no room or is closed.
     pub(super) fn let_in(hub: &Arc<Hub>) -> Option<Self> {
         let (number, outbox) = hub.let_in()?;
         Some(Self { number, outbox, hub: Arc::clone(hub) })

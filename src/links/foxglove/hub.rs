@@ -52,7 +52,7 @@ struct Visitor {
 }
 
 impl Hub {
-    /// A hub without channels or clients.
+    /// A hub without channels or clients; `info` is the first message to each client.
     pub fn new(info: &ServerInfo) -> Arc<Self> {
         Arc::new(Self {
             info: info.emit().into(),
@@ -107,8 +107,8 @@ impl Hub {
         state.clients.values().for_each(|client| client.outbox.put(end()));
     }
 
-    /// Admits a client, and sends it the channels. Returns the client's number and its queue; `None` if there is no room or
-    /// the hub is closed.
+    /// Admits a client, and sends it the channels. Returns the client's number and its queue; `None` if there is no
+    /// room or the hub is closed.
     pub(super) fn let_in(&self) -> Option<(u64, Arc<Outbox>)> {
         let mut state = self.state();
         if state.is_closed || state.clients.len() == MAX_CLIENTS {

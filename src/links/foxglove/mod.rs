@@ -54,7 +54,7 @@ impl FoxgloveServer {
         Ok(Self { listener, address })
     }
 
-    /// Address of the server.
+    /// Address at which the server listens. If port 0 was requested, the system has chosen the port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -8,7 +8,7 @@ use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile
 /// A satellite's orbit in the parameters of a GPS almanac (IS-GPS-200, table 20-VI), angles in radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
-    /// Eccentricity.
+    /// Eccentricity of the orbit; 0 for a circle.
     pub eccentricity: f64,
     /// Time of applicability, seconds of the GPS week.
     pub toa_s: f64,

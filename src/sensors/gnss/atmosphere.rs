@@ -2,8 +2,8 @@
 //! have nearly equal delays.
 //!
 //! The ionospheric delay follows the broadcast model (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients. A host
-//! that applies them therefore corrects the whole ionospheric delay. The tropospheric delay is that of Saastamoinen's
-//! model in the standard atmosphere, mapped to the elevation by Black and Eisner (1984).
+//! that applies this model therefore corrects the whole ionospheric delay. The tropospheric delay is that of
+//! Saastamoinen's model in the standard atmosphere, mapped to the elevation by Black and Eisner (1984).
 
 use crate::frames::Geodetic;
 use crate::sensors::gnss::constellation::LIGHT_M_S;
@@ -15,11 +15,11 @@ const ALPHA_UNITS: [f64; 4] = [1.0 / 1_073_741_824.0, 1.0 / 134_217_728.0, EXP_2
 const BETA_UNITS: [f64; 4] = [2048.0, 16_384.0, 65_536.0, 65_536.0];
 const EXP_24: f64 = 1.0 / 16_777_216.0;
 const DAY_S: f64 = 86_400.0;
-/// Relative humidity of the standard atmosphere.
+/// Relative humidity of the air, 0 to 1 (an assumption).
 const HUMIDITY: f64 = 0.7;
 
 /// Ionospheric delay of a code on 1575.42 MHz, metres. The delay is proportional to 1/f². The carrier phase is
-/// advanced by the same amount. `tow_s` is GPS time of the week, seconds.
+/// advanced by the same amount. The azimuth is clockwise from north; `tow_s` is GPS time of the week, seconds.
 pub fn ionosphere_m(at: &Geodetic, azimuth_rad: f64, elevation_rad: f64, tow_s: f64) -> f64 {
     let half_circles = |rad: f64| rad / std::f64::consts::PI;
     let elevation = half_circles(elevation_rad);

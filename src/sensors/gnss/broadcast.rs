@@ -1,10 +1,10 @@
 //! Broadcast orbits and clocks of satellites, and their true clocks.
 //!
-//! Broadcast orbits equal the true ones up to the resolution of the messages, some centimetres. A true clock has a constant
-//! drift; the satellite's offset and drift are multiples of the steps in GPS's message. New data are issued every two hours;
-//! their reference time is the end of the two hours for which they are sent, for Galileo the beginning. GLONASS broadcasts
-//! position and velocity every half hour, in steps of half a metre and a millimetre per second, and its clock in coarser
-//! steps.
+//! Broadcast orbits equal the true ones up to the resolution of the messages, some centimetres. A true clock has a
+//! constant drift; its offset and drift are multiples of the steps in GPS's message. Satellites issue new data every
+//! two hours. The reference time of the data is the end of these two hours; for Galileo, it is their beginning. GLONASS
+//! broadcasts position and velocity every half hour, in steps of half a metre and a millimetre per second. The steps of
+//! its clock are coarser than those of GPS.
 
 use super::constellation::{Satellite, SatelliteOrbit};
 use super::settings::GnssSystem;
@@ -13,13 +13,14 @@ use super::settings::GnssSystem;
 pub const BEIDOU_BEHIND_S: i64 = 14;
 /// Interval at which new data is issued, seconds.
 const ISSUE_S: i64 = 7200;
-/// Step of the clocks' offsets, 2^-31 s; their drifts have steps of 2^-43 s/s ([`DRIFT_STEP`]).
+/// Step of clock offsets in GPS's message: 2^-31 s.
 const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
+/// Step of clock drifts in GPS's message: 2^-43 s/s.
 const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
-/// GPS time at which clocks have their nominal offsets, seconds: in November 2026.
+/// GPS time, seconds, at which the satellites' clock offsets are those of [`steps`]. It is in November 2026.
 const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 
-/// Broadcast orbit and clock of a satellite in Keplerian elements, not for GLONASS.
+/// Broadcast orbit and clock of a satellite in Keplerian elements. GLONASS satellites broadcast no such elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast {
     /// Reference time within the week of the satellite system, in units of two hours, 0 to 83; it identifies the issue.

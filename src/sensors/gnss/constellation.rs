@@ -8,10 +8,11 @@ use crate::time::Epoch;
 
 /// Earth's gravitational constant for GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
-/// Gravitational constant for orbits of GLONASS, m³/s² (ICD L1 L2 5.1, A.3.1.2). These orbits include the Earth's
-/// oblateness: J2 and the Earth's radius follow, from the same section.
+/// Earth's gravitational constant for GLONASS orbits, m³/s² (ICD L1 L2 5.1, A.3.1.2).
 const GLONASS_MU_M3_S2: f64 = 3.986_004_4e14;
+/// Second zonal harmonic of the Earth's gravity, J2, for GLONASS orbits (ICD L1 L2 5.1, A.3.1.2).
 const GLONASS_J2: f64 = 1.082_625_7e-3;
+/// Equatorial radius of the Earth for GLONASS orbits, metres (ICD L1 L2 5.1, A.3.1.2).
 const GLONASS_EARTH_RADIUS_M: f64 = 6_378_136.0;
 /// Speed of light, m/s.
 pub const LIGHT_M_S: f64 = 299_792_458.0;
@@ -40,8 +41,8 @@ pub struct SatelliteOrbit {
     elements: Orbit,
     /// GPS time of applicability since the GPS epoch, seconds.
     toa_gps_s: f64,
-    /// Whether the orbit includes the Earth's oblateness; its eccentricity is then 0. Receivers of GLONASS integrate
-    /// orbits in such a field.
+    /// Whether the orbit includes the effect of the Earth's oblateness; its eccentricity is then 0. Only GLONASS orbits
+    /// do, because GLONASS receivers integrate the broadcast state in a gravity field with J2.
     is_perturbed: bool,
 }
 

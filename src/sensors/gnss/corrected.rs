@@ -23,14 +23,14 @@ pub struct Corrected {
     /// Vector from the base's antenna to the rover's; Earth-centred, Earth-fixed, metres. For a moving base, the base's
     /// position is that at [`Self::of`].
     pub baseline_m: DVec3,
-    /// Whether the base moves. If so, the position is no better than without corrections.
+    /// Whether the base moves. If it does, corrections improve only the baseline, not the position.
     pub is_moving: bool,
 }
 
 /// The vector from a base station, as a receiver reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
-    /// The corrections in use.
+    /// Corrections from which the receiver has computed the vector.
     pub by: Corrected,
     /// The vector: east, north, up, metres.
     pub enu_m: DVec3,

@@ -50,33 +50,33 @@ impl Dop {
         Some(Self { covariance, time_variance })
     }
 
-    /// EDOP, NDOP and VDOP.
+    /// Dilutions along east, north and up: EDOP, NDOP and VDOP.
     pub fn axes(&self) -> DVec3 {
         let c = &self.covariance;
         DVec3::new(c.x_axis.x.sqrt(), c.y_axis.y.sqrt(), c.z_axis.z.sqrt())
     }
 
-    /// HDOP.
+    /// Horizontal dilution (HDOP).
     pub fn horizontal(&self) -> f64 {
         (self.covariance.x_axis.x + self.covariance.y_axis.y).sqrt()
     }
 
-    /// VDOP.
+    /// Vertical dilution (VDOP).
     pub fn vertical(&self) -> f64 {
         self.covariance.z_axis.z.sqrt()
     }
 
-    /// PDOP.
+    /// Dilution of the three-dimensional position (PDOP).
     pub fn position(&self) -> f64 {
         self.axes().length()
     }
 
-    /// TDOP.
+    /// Dilution of the time (TDOP), for the clock of the system with the most satellites.
     pub fn time(&self) -> f64 {
         self.time_variance.sqrt()
     }
 
-    /// GDOP: position and time.
+    /// Dilution of position and time together (GDOP).
     pub fn geometric(&self) -> f64 {
         (self.axes().length_squared() + self.time_variance).sqrt()
     }

@@ -70,7 +70,8 @@ impl Motion {
         max_climb_m_s: f64::INFINITY,
     };
 
-    /// Whether height and velocity are within the limits.
+    /// Whether `altitude_m` (above the ellipsoid, metres) and the velocity (east, north, up, m/s) are within the
+    /// limits.
     pub fn allows(&self, altitude_m: f64, velocity_enu_m_s: DVec3) -> bool {
         altitude_m <= self.max_altitude_m
             && velocity_enu_m_s.truncate().length() <= self.max_speed_m_s

@@ -11,8 +11,9 @@
 //!
 //! # Carrier-to-noise ratio
 //!
-//! `30 + 15 sqrt(sin elevation)` dB-Hz, minus 3 dB for the second signal, plus `20 log10` of the open share of the
-//! line of sight (amplitudes add over the first Fresnel zone), plus a small random change from second to second.
+//! The ratio is `30 + 15 sqrt(sin elevation)` dB-Hz (an assumption), 3 dB less for the second signal. To this are added
+//! `20 log10` of the open share of the line of sight, and a small random change from second to second. The factor is 20
+//! because amplitudes add over the first Fresnel zone.
 //!
 //! # Reported accuracy
 //!
@@ -50,12 +51,12 @@ pub enum Fix {
 }
 
 impl Fix {
-    /// Whether there is a position.
+    /// Whether the solution has a position, measured or extrapolated.
     pub fn is_some(self) -> bool {
         self != Self::None
     }
 
-    /// Kind of fix whose error models and accuracy apply.
+    /// Kind of fix whose error models and accuracy apply; [`BestFix::Standalone`] unless the fix is three-dimensional.
     pub fn grade(self) -> BestFix {
         match self {
             Self::ThreeD(grade) => grade,
@@ -67,9 +68,9 @@ impl Fix {
 /// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// Time of the epoch.
+    /// Time of the epoch, at which the solution is valid.
     pub at: SimTime,
-    /// The kind of fix.
+    /// Kind of fix; [`Fix::None`] without a position.
     pub fix: Fix,
     /// Whether date and time are known.
     pub is_time_known: bool,
@@ -125,7 +126,7 @@ impl Solution {
         (self.covariance_m2.x_axis.x + self.covariance_m2.y_axis.y).sqrt()
     }
 
-    /// Vertical accuracy, metres.
+    /// Vertical accuracy, metres: standard deviation of the height.
     pub fn vertical_accuracy_m(&self) -> f64 {
         self.covariance_m2.z_axis.z.sqrt()
     }

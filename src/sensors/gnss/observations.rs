@@ -14,7 +14,7 @@
 //!
 //! Noise is white, 0.25 m for code and 1.2 mm for carrier at 45 dB-Hz, and inversely proportional to the amplitude.
 //! Multipath is the sum of two slow waves with phases that depend on the satellite, and decreases with the elevation.
-//! These sizes are those of a patch antenna with a ground plane.
+//! These sizes are assumptions for a patch antenna with a ground plane.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +37,15 @@ const GLONASS_SLOTS: [i8; 24] =
     [1, -4, 5, 6, 1, -4, 5, 6, -2, -7, 0, -1, -2, -7, 0, -1, 4, -3, 3, 2, 4, -3, 3, 2];
 /// Standard deviation of the code noise at 45 dB-Hz, metres.
 const CODE_STD_M: f64 = 0.25;
+/// Standard deviation of the carrier phase noise at 45 dB-Hz, metres.
 const CARRIER_STD_M: f64 = 0.0012;
+/// Standard deviation of the Doppler noise at 45 dB-Hz, Hz.
 const DOPPLER_STD_HZ: f64 = 0.08;
-/// Largest multipath of the code at the horizon, metres. It decreases to 1/e at the elevation [`MULTIPATH_FALL_RAD`].
+/// Largest multipath of the code at the horizon, metres.
 const CODE_MULTIPATH_M: f64 = 0.5;
+/// Largest multipath of the carrier phase at the horizon, metres.
 const CARRIER_MULTIPATH_M: f64 = 0.004;
+/// Elevation at which the multipath is 1/e of its size at the horizon, radians.
 const MULTIPATH_FALL_RAD: f64 = 0.35;
 /// Periods of the multipath waves, seconds.
 const MULTIPATH_S: [f64; 2] = [310.0, 97.0];
@@ -129,7 +133,7 @@ impl Observer {
         Self { noise, epoch, locks: BTreeMap::new() }
     }
 
-    /// Stops tracking all signals.
+    /// Stops tracking all signals. When a signal is tracked again, it gets a new whole number of cycles.
     pub fn restart(&mut self) {
         self.locks.clear();
     }
@@ -235,7 +239,7 @@ impl Geometry {
     }
 
     fn path(&self, satellite: &Satellite) -> Path {
-        // Orbital elements for a nearby time keep the time differences small, so that these keep their decimals.
+        // Elements with a nearby reference time keep `tk` small. A small `tk` loses no digits to rounding.
         let toe_s = self.gps_s.div_euclid(3600) * 3600;
         let orbit = satellite.orbit.at(toe_s);
         let tk = (self.gps_s - toe_s) as f64 + self.rest_s;
@@ -272,9 +276,9 @@ pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2
     (path.common_m + ionosphere_m(false), [phase_m(false), phase_m(true)])
 }
 
-/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the elements, and the
-/// satellite's position at transmission in the Earth-fixed frame at reception. The path includes the Earth's rotation during
-/// the time of flight.
+/// Length of the signal's path from the satellite to `here`, metres, and the satellite's position at transmission. The
+/// signal arrives `tk` seconds after the reference time of the elements. The position is in the Earth-fixed frame at
+/// reception, so the path includes the Earth's rotation during the time of flight.
 fn range(orbit: &SatelliteOrbit, tk: f64, here: DVec3) -> (f64, DVec3) {
     let (mut flight_s, mut from, mut range_m) = (0.075, DVec3::ZERO, 0.0);
     for _ in 0..3 {

@@ -59,7 +59,7 @@ pub struct ReceiverSettings {
     pub leap_known_after_ns: u64,
     /// Acquisition from start to fix.
     pub acquisition: Acquisition,
-    /// Attenuation of satellite signals.
+    /// Visibility and strength of satellite signals.
     pub sky: SkySettings,
     /// Errors by kind of fix, in the order of [`BestFix`].
     pub grades: [FixGrade; 4],
@@ -94,7 +94,7 @@ pub struct Acquisition {
     pub rtk_fixed_after_ns: u64,
 }
 
-/// Attenuation of satellite signals.
+/// Visibility and strength of satellite signals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkySettings {
     /// Half of the opening angle of the rays towards a satellite, radians.
@@ -160,7 +160,7 @@ pub enum ErrorKind {
 /// The combinations of error models in Mahajan et al. 2024, and one without errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPreset {
-    /// No error of position and velocity; the filter of HDOP stays as it is.
+    /// No error of position and velocity; the setting of AirSim's HDOP filter is unchanged.
     None,
     /// Chrono's Gaussian error; HDOP without AirSim's filter.
     ChGauss,
@@ -175,12 +175,12 @@ pub enum ErrorPreset {
 }
 
 impl ReceiverSettings {
-    /// Sets the errors of all kinds of fix and the filter of HDOP to those of `preset`. [`ErrorPreset::None`] also sets
-    /// the velocity errors to zero, and leaves the filter unchanged.
+    /// Sets the errors of all kinds of fix to those of `preset`, and turns AirSim's HDOP filter on or off.
+    /// [`ErrorPreset::None`] also sets the velocity errors to zero, and leaves the filter unchanged.
     ///
-    /// Parameters are those of Chrono's users for RTK-class receivers: a Gaussian error with a standard deviation of
-    /// 0.03 m; a random walk at 100 Hz whose acceleration has a standard deviation of 0.016 m/s², with limits of 0.03
-    /// m/s and 0.005 m/s².
+    /// The Gaussian error has a standard deviation of 0.03 m, as in code of Chrono's users for RTK-class receivers. The
+    /// random walk has the parameters of a Chrono demo: steps at 100 Hz, a standard deviation of the acceleration of
+    /// 0.016 m/s², and limits of 0.03 m/s and 0.005 m/s².
     pub fn apply(&mut self, preset: ErrorPreset) {
         let gaussian = ErrorKind::Gaussian { mean_m: [0.0; 3], std_m: [0.03; 3] };
         let walk = ErrorKind::RandomWalk {

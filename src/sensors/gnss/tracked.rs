@@ -28,7 +28,7 @@ pub struct SatelliteCorrection {
 /// A satellite in the receiver's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackedSatellite {
-    /// Identity and orbit.
+    /// The satellite, with its system, number and orbit.
     pub satellite: Satellite,
     /// Elevation above the horizon, degrees.
     pub elevation_deg: f64,

@@ -223,11 +223,11 @@ pub struct Sample {
     pub truth: InertialTruth,
     /// Number of the sample since power-on.
     pub index: u64,
-    /// Angular rate, rad/s.
+    /// Measured angular rate, rad/s.
     pub gyro: Reading,
-    /// Specific force, m/s².
+    /// Measured specific force, m/s².
     pub accel: Reading,
-    /// Magnetic field, gauss.
+    /// Measured magnetic field, gauss.
     pub mag: Reading,
     /// Reading of the barometer, Pa.
     pub pressure_pa: f64,

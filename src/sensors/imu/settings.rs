@@ -105,7 +105,7 @@ pub struct TriadErrors {
 }
 
 impl TriadErrors {
-    /// No error.
+    /// Settings of a sensor without errors.
     pub const NONE: Self = Self {
         noise_density: 0.0,
         bias_instability: 0.0,
@@ -126,13 +126,15 @@ impl TriadErrors {
         range: 0.0,
     };
 
-    /// Density of the total white noise, u/√Hz: that of the datasheet and that of Chrono's samples, added as squares.
+    /// Density of the total white noise, u/√Hz. The squares of two densities are added: the datasheet's, and that of
+    /// Chrono's samples.
     pub fn white_density(&self) -> f64 {
         let chrono = self.chrono_std * self.chrono_std / self.chrono_rate_hz.max(1e-9);
         (self.noise_density * self.noise_density + chrono).sqrt()
     }
 
-    /// Density of the total random walk, u/√s: that of the datasheet and that of Chrono's drift, added as squares.
+    /// Density of the total random walk, u/√s. The squares of two densities are added: the datasheet's, and that of
+    /// Chrono's drift.
     pub fn walk_density(&self) -> f64 {
         let chrono = self.chrono_drift * self.chrono_drift / self.chrono_drift_time_s.max(1e-9);
         (self.random_walk * self.random_walk + chrono).sqrt()

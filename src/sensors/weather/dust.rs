@@ -69,8 +69,9 @@ pub(super) fn depth_to(range_m: f64, crossings: &[Crossing]) -> f64 {
     crossings.iter().map(depth).sum()
 }
 
-/// Return of a pulse from the dust before a target at `target_m`, as in MAVS; `None` if there is none. The probability of a
-/// return is the optical depth of this dust divided by 0.7, at most 1. `chance` returns a uniform random number in 0..1.
+/// Return of a pulse from the dust before a target at `target_m`, as in MAVS; `None` if the dust returns nothing. The
+/// probability of a return is the optical depth of the dust divided by [`MAVS_OPAQUE_DEPTH`], at most 1. `chance`
+/// returns a uniform random number in 0..1.
 pub(super) fn mavs_return(
     crossings: &[Crossing],
     target_m: f32,

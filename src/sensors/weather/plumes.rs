@@ -69,7 +69,6 @@ pub(super) struct Cloud {
     /// Centre of a bounding ball around all spheres, World, metres.
     centre: DVec3,
     radius_m: f64,
-    /// All spheres.
     pub spheres: Vec<Sphere>,
 }
 

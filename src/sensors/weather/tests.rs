@@ -1,4 +1,4 @@
-// Expected values need not have the same bits on every machine.
+// These tests may use functions of `std` whose last bits differ between machines, because they compare with tolerances.
 #![allow(clippy::disallowed_methods)]
 
 use std::f64::consts::PI;
@@ -447,8 +447,8 @@ fn a_new_sphere_of_dust_has_its_optical_depth_and_ten_have_ten_times() {
         assert!((is - 0.5 * depth).abs() < 1e-3, "{count}: {is}");
         let before = one(&weather, &stops(9, 9.0, 0.0), 0.5);
         assert_eq!(before, surfaces(&stops(9, 9.0, 0.0), 0.5));
-        // The dust returns pi / 40 x its extinction, dimmed on the way there and back, minus the part below a twentieth of
-        // the threshold.
+        // The dust returns pi / 40 x its extinction, dimmed on the way there and back, minus the part below a twentieth
+        // of the threshold.
         let soft: Vec<_> = light.into_iter().filter(|b| b.range_m < 11.0).collect();
         let expected = PI / 40.0 * 0.5 * (1.0 - (-2.0 * depth).exp());
         assert!((reflectance(&soft) / expected - 1.0).abs() < 0.04, "{soft:?} {expected}");

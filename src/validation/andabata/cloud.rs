@@ -10,8 +10,9 @@ use crate::frames::quat_from_rpy;
 const SCANNER_HEIGHT_M: f64 = 0.73;
 /// Largest distance of used points, metres.
 const REACH_M: f64 = 12.0;
-/// Angular step of the scanner, radians; the step number [`MIDDLE_STEP`] points up.
+/// Angular step of the scanner, radians.
 const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
+/// Number of the step that points up.
 const MIDDLE_STEP: f64 = 540.0;
 /// Time between two steps, milliseconds.
 const STEP_MS: f64 = 25.0 / 1440.0;
@@ -41,7 +42,7 @@ impl<T: Copy> Track<T> {
         self.samples.push_back((t_ms, value));
     }
 
-    /// Time of the latest value, milliseconds.
+    /// Time of the latest value, milliseconds; `f64::MIN` without values.
     pub fn until_ms(&self) -> f64 {
         self.samples.back().map_or(f64::MIN, |(t_ms, _)| *t_ms)
     }
@@ -97,7 +98,7 @@ pub struct PlaneScan {
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Computer's clock minus the device's, milliseconds: the smallest observed difference, because a device's clock
-    /// counts whole milliseconds and its messages are delayed.
+    /// counts whole milliseconds and its messages are delayed. `f64::MAX` before the first message.
     pub ahead_ms: f64,
 }
 
@@ -108,7 +109,8 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Adds a message with the device time `time_ms`. `arrived_ms` is its arrival time minus the known delay.
+    /// Adds a message with the device time `time_ms`. `arrived_ms` is its arrival on the computer's clock minus the
+    /// known delay. Both times are in milliseconds.
     pub fn see(&mut self, time_ms: f64, arrived_ms: f64) {
         self.ahead_ms = self.ahead_ms.min(arrived_ms - time_ms);
     }

@@ -18,11 +18,13 @@ const SIDE: i32 = 480;
 const FEWEST_POINTS: u32 = 2;
 /// Smallest share of obstacle points with which a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
-/// A step is a change of the ground's height by more than [`STEP_M`], with a slope above [`STEP_SLOPE`], between two
-/// cells of a scan that are at most this many cells apart. Only this rule detects the near wall of a ditch, because the
-/// scan has no points on it.
+/// Largest distance between the two cells of a step, in cells. A step is a height difference above [`STEP_M`] with a
+/// slope above [`STEP_SLOPE`] between two cells of a scan. Only this rule detects the near wall of a ditch, because the
+/// scan has no points on that wall.
 const STEP_CELLS: i32 = 6;
+/// Smallest height difference of a step, metres.
 const STEP_M: f64 = 0.25;
+/// Smallest slope of a step: height difference divided by horizontal distance.
 const STEP_SLOPE: f64 = 0.5;
 /// The robot passes under a point that is at least this far above the lowest point near it, metres: the robot is 0.81 m
 /// high, and the ground rises by at most 0.25 m between traversable cells. Tree crowns therefore do not close cells.
@@ -50,11 +52,12 @@ const LEAVES_WITHIN_M: f64 = 1.0;
 const STEP_DIRECTIONS: [IVec2; 4] =
     [IVec2::new(1, 0), IVec2::new(0, 1), IVec2::new(1, 1), IVec2::new(1, -1)];
 
-/// Cost of driving over an open or unknown cell. [`NEAR_CLOSED_COST`] applies within [`KEPT_CLEAR_M`] of a closed cell,
-/// [`CLOSED_COST`] to closed cells. Closed cells have a finite cost, because a robot within one must be able to leave
-/// it.
+/// Cost of driving over an open or unknown cell.
 const OPEN_COST: u32 = 100;
+/// Cost of driving over a cell within [`KEPT_CLEAR_M`] of a closed cell.
 const NEAR_CLOSED_COST: u32 = 1_000;
+/// Cost of driving over a closed cell. It is finite, because a robot within a closed cell must be able to leave the
+/// cell.
 const CLOSED_COST: u32 = 10_000;
 
 /// Latest observation of a cell.
@@ -229,9 +232,9 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Whether the path from `from_m` in a direction stays [`KEPT_CLEAR_M`] away from closed cells over [`FREE_AHEAD_M`].
-    /// Position and direction are in the robot's own frame (metres, radians). Near the robot, only closed cells block
-    /// the path, so that a robot that is already too close can leave.
+    /// Whether the path from `from_m` in a direction stays [`KEPT_CLEAR_M`] away from closed cells over
+    /// [`FREE_AHEAD_M`]. Position and direction are in the robot's own frame (metres, radians). Near the robot, only
+    /// closed cells block the path, so that a robot that is already too close can leave.
     pub fn is_free(&self, from_m: DVec2, direction_rad: f64) -> bool {
         let (sin, cos) = libm::sincos(direction_rad);
         let steps = (FREE_AHEAD_M / (0.5 * CELL_M)) as usize;
@@ -287,8 +290,8 @@ mod tests {
         places.map(|place| (place.extend(0.0), ground(place))).collect()
     }
 
-    /// End of a walk in steps of 0.1 m. Each step takes the free direction closest to the direction of the waypoint, as the
-    /// robot does.
+    /// End of a walk in steps of 0.1 m. Each step takes the free direction closest to the direction of the waypoint, as
+    /// the robot does.
     fn walk(
         memory: &Memory,
         from_m: DVec2,

@@ -15,8 +15,8 @@
 //! - Field and goals are our own: the paper prints no dimensions. The classifier is our own too (planes through five
 //!   neighbours; the paper uses a random forest), so the acceptance limits are wide.
 //! - The robot remembers its scans and steers to a point on the cheapest path to the goal: see [`memory`]. Without
-//!   memory (`--without-memory`), a direction is taken only if no red cell is near the next 3 m: see
-//!   [`navigation::Map`].
+//!   memory (`--without-memory`), the robot takes a direction only if the map has no obstacle cell near the next 3 m:
+//!   see [`navigation::Map`].
 
 mod classify;
 mod cloud;
@@ -48,7 +48,7 @@ use crate::time::SimTime;
 use crate::world::builtin::andabata_field::{DITCHES_M, GOALS_M, PUDDLE_M, START_M};
 use crate::world::vehicle::DriveEventKind;
 
-/// The rig, which users can run too.
+/// The rig of the experiment; users can also run it with `menura run`.
 const RIG: &str = include_str!("../../../examples/andabata.toml");
 /// Magnetic declination at the rig's place and date by the World Magnetic Model, degrees.
 const DECLINATION_DEG: f64 = -0.2;
@@ -57,7 +57,7 @@ const DECLINATION_DEG: f64 = -0.2;
 const IN_DITCH_M: f64 = 0.3;
 /// Duration of the short form's single run, in which the robot approaches the first goal.
 const SHORT: Duration = Duration::from_secs(15);
-/// Smallest driven distance of the short form, metres: the robot stands until its first scan is complete, and then
+/// Smallest accepted distance in the short form, metres: the robot stands until its first scan is complete, and then
 /// drives at 0.3 m/s at most.
 const SHORT_WAY_M: f64 = 1.5;
 /// Duration of a run with a puddle: by then, the robot has driven through the puddle or around it.
@@ -67,9 +67,9 @@ const PAST_PUDDLE: Duration = Duration::from_secs(90);
 const PUDDLE_RIM_M: f64 = 0.4;
 /// Smallest accepted number of points on a diffuse puddle (C3).
 const FEWEST_POINTS: usize = 1000;
-/// Limit of C2: largest path length divided by the length of the straight lines between the goals. [`SPEEDS_M_S`] is
-/// the accepted range of the mean speed.
+/// Limit of C2: largest path length divided by the length of the straight lines between the goals.
 const MOST_DETOUR: f64 = 1.5;
+/// Limits of C2: smallest and largest accepted mean speed, m/s.
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
 /// Options of the experiment.
@@ -176,8 +176,7 @@ impl Trip {
             let [least, most] = SPEEDS_M_S;
             require((least..=most).contains(&speed), format!("{speed:.3} m/s"));
         }
-        // The first scan starts after the scanner has been initialised, some 1.5 s after power-on; each scan takes 3.3
-        // s.
+        // The first scan starts some 1.5 s after power-on, when the scanner is initialised. Each scan takes 3.3 s.
         let expected = (self.took.as_secs_f64() - 1.5) / 3.3;
         require(
             (self.scans() as f64 - expected).abs() <= 1.5,
@@ -361,8 +360,8 @@ impl Run for Andabata {
     }
 }
 
-/// Findings of the experiment. `trips` are the runs by kind of puddle, first those without one. If `whole`, every run
-/// must reach all goals.
+/// Findings of the experiment. `trips` are the runs by kind of puddle, first the runs without a puddle. If `whole`,
+/// every run must reach all goals.
 fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let plain = &trips[0];
     let kinematics = figures::kinematics();

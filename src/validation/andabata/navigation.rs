@@ -21,17 +21,17 @@ const RIM_M: f64 = 10.0;
 const RED_SHARE: f64 = 0.15;
 /// Share of traversable points above which a cell is green.
 const GREEN_SHARE: f64 = 0.85;
-/// Weight of the difference from the robot's heading in equation (9). [`K2`] is the weight of the difference from the
-/// previous direction.
+/// Weight of the difference from the robot's heading in equation (9).
 const K1: f64 = 0.15;
+/// Weight of the difference from the previous direction in equation (9).
 const K2: f64 = 0.15;
-/// Weight of the green cells in a direction in equation (10). [`K4`] is the weight of the green cells in the neighbouring
-/// directions.
+/// Weight of the green cells in a direction in equation (10).
 const K3: f64 = 1.0;
+/// Weight of the green cells in the neighbouring directions in equation (10).
 const K4: f64 = 0.3;
-/// Half-width of the robot's path, metres. [`CLEAR_AHEAD_M`] is the length of the path ahead that must be free of red
-/// cells.
+/// Half-width of the robot's path, metres.
 const HALF_WAY_M: f64 = 0.65;
+/// Length of the path ahead that must be free of red cells, metres.
 const CLEAR_AHEAD_M: f64 = 3.0;
 /// Largest change of direction from one map to the next, radians; a larger one is chosen only if no other direction is
 /// free.
@@ -108,7 +108,7 @@ impl Map {
     }
 
     /// Whether no red cell is near the first [`CLEAR_AHEAD_M`] of the path in this direction. The paper has no such
-    /// rule: with (8) alone, the direction of the goal has no cost even if it is blocked.
+    /// rule: by equation (8) alone, the direction of the goal has no cost even if an obstacle is in the way.
     fn is_free(&self, sector: usize) -> bool {
         let ahead = direction_rad(sector);
         !self.cells.iter().enumerate().any(|(other, rings)| {
@@ -125,10 +125,10 @@ impl Map {
         })
     }
 
-    /// The best free direction by equations (8) and (9), for a goal in the direction `goal_rad`, a robot with the heading
-    /// `heading_rad`, and the previously chosen direction `previous_rad`. All angles are in World, radians
-    /// counterclockwise from east. `is_free` returns whether the direction of a sector is free. `None` if no direction is
-    /// free.
+    /// The best free direction by equations (8) and (9), for a goal in the direction `goal_rad`, a robot with the
+    /// heading `heading_rad`, and the previously chosen direction `previous_rad`. All angles are in World, radians
+    /// counterclockwise from east. `is_free` returns whether the direction of a sector is free. `None` if no direction
+    /// is free.
     pub fn best(
         &self,
         goal_rad: f64,
@@ -148,7 +148,8 @@ impl Map {
     /// Like [`Map::best`], for a robot that knows only this map.
     ///
     /// A robot that follows an obstacle does not turn back while another direction is free. This rule is our own too:
-    /// with (8) alone, the robot drives to and fro in front of a ditch, because it sees more of the ground behind it.
+    /// by equation (8) alone, the robot drives to and fro in front of a ditch, because it sees more and more of the
+    /// ground behind the ditch.
     pub fn best_alone(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
         let goes_on =
             |sector: usize| wrapped(direction_rad(sector) - previous_rad).abs() <= MOST_TURN_RAD;
@@ -191,8 +192,8 @@ mod tests {
         DVec2::new(cos, sin) * range_m
     }
 
-    /// Map of a grid of points all around the robot. The points for which `obstacle` returns true are obstacles, the others
-    /// traversable.
+    /// Map of a grid of points all around the robot. The points for which `obstacle` returns true are obstacles, the
+    /// others traversable.
     fn map(obstacle: impl Fn(DVec2) -> bool) -> Map {
         let places = (0..100).flat_map(|ring| {
             (0..360)

@@ -45,15 +45,17 @@ const COUNTS_PER_M: f64 = 5092.96;
 const HEAD_STEPS: f64 = 96_000.0;
 /// Rotation of the head for a 3-D scan, radians.
 const SCAN_TURN_RAD: f64 = PI;
-/// Duration of a scan within the field of view, milliseconds; its message arrives [`MESSAGE_MS`] later.
+/// Time from the first to the last step of a plane scan, milliseconds.
 const FIELD_MS: f64 = 18.75;
+/// Time from the last step of a plane scan to the arrival of its message, milliseconds.
 const MESSAGE_MS: f64 = 1.0;
 /// Delay of a line from the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
-/// Duration of the classification in the paper, nanoseconds. [`MAP_NS`] is the time to create a map, [`DELAY_NS`] an
-/// additional wait between two maps.
+/// Duration of the classification in the paper, nanoseconds.
 const CLASSIFY_NS: u64 = 1_230_000_000;
+/// Time to create a map in the paper, nanoseconds.
 const MAP_NS: u64 = 150_000_000;
+/// Additional wait between two maps, nanoseconds.
 const DELAY_NS: u64 = 950_000_000;
 /// Share by which each GNSS fix shifts the estimated origin of the robot's own frame towards the origin that the fix
 /// implies.
@@ -296,8 +298,8 @@ impl Robot {
         }
     }
 
-    /// Adds to the 3-D scan the points of plane scans whose head angles and poses are known. When the head has turned by
-    /// [`SCAN_TURN_RAD`], starts the classification of the 3-D scan.
+    /// Adds to the 3-D scan the points of plane scans whose head angles and poses are known. When the head has turned
+    /// by [`SCAN_TURN_RAD`], starts the classification of the 3-D scan.
     fn assemble(&mut self, now: SimTime) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|scan| {

@@ -21,8 +21,8 @@ pub(super) struct Tree {
     pub reach_m: f64,
 }
 
-/// Statistics of the ranges to a tree, as deviations from the distance of its axis: number, sum (metres) and sum of squares
-/// (m²).
+/// Statistics of the ranges to a tree, as deviations from the distance of its axis: number, sum (metres) and sum of
+/// squares (m²).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub count: u64,
@@ -109,8 +109,8 @@ impl Drive {
     }
 
     /// Searches for the rings of the VLP-16, whose lasers below the horizon hit level ground at known radii. Returns
-    /// the number of known radii below [`RINGS_TO_M`] at which the number of returns has a peak, and the number of all known
-    /// radii below this limit.
+    /// the number of known radii below [`RINGS_TO_M`] at which the number of returns has a peak, and the number of all
+    /// known radii below this limit.
     pub fn ring_peaks(&self) -> (usize, usize) {
         let lasers_deg = [15.0, 13.0, 11.0, 9.0, 7.0];
         let bin = |radius_m: f64| (radius_m / RING_BIN_M).round() as usize;

@@ -4,11 +4,13 @@ use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
 use crate::validation::{Comparison, Scope};
 
-/// Index of the drive with the VLP-16, followed by those with the HDL-32E and the HDL-64E.
+/// Index of the drive with the VLP-16.
 const VLP: usize = 1;
+/// Index of the drive with the HDL-32E.
 const HDL32: usize = 2;
+/// Index of the drive with the HDL-64E.
 const HDL64: usize = 3;
-/// Heights, metres: for each one, the number of higher cells is reported.
+/// Heights, metres; the number of cells above each height is reported.
 const HEIGHTS_M: [f64; 6] = [3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
 /// Largest accepted ratio of the length of a path to the straight distance.
 const MOST_DETOUR: f64 = 1.25;
@@ -28,7 +30,7 @@ pub(super) fn tall_cells(drive: &Drive) -> usize {
     cells_above(drive, 4.5)
 }
 
-/// Number of cells of 0.2 to 0.8 m, within 15 m of the vehicle.
+/// Number of cells with heights of 0.2 to 0.8 m, within 15 m of the vehicle.
 pub(super) fn grass_cells(drive: &Drive) -> usize {
     drive.cells([0.2, 0.8], [0.0, 15.0])
 }

@@ -3,8 +3,9 @@
 use glam::DVec2;
 use pathfinding::directed::astar::astar;
 
-/// Number of cells along each side; each cell is [`CELL_M`] wide.
+/// Number of cells along each side of the map.
 pub const CELLS: usize = 400;
+/// Width of a cell, metres.
 pub const CELL_M: f64 = 0.5;
 /// Height with the full cost, metres: the paper's `h_max`.
 pub const FULL_HEIGHT_M: f64 = 1.5;
@@ -93,7 +94,7 @@ impl Map {
         let (start, goal) = (self.cell_at(from)?, self.cell_at(to)?);
         let costs = self.widened();
         let diagonal = 2.0_f64.sqrt();
-        // Integer costs, because the search compares them: thousandths of a cell.
+        // Costs are integers, because the search must order them; the unit is a thousandth of a cell.
         let price = |cell: usize, length: f64| {
             (1000.0 * length * (1.0 + (DEAREST - 1.0) * costs[cell] / 100.0)).round() as u64
         };

@@ -1,5 +1,5 @@
-//! `menura validate courtyard-costmaps`: a vehicle drives ten seconds in the courtyard with each of four lidars, creates
-//! cost maps and plans by A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
+//! `menura validate courtyard-costmaps`: a vehicle drives ten seconds in the courtyard with each of four lidars,
+//! creates cost maps and plans by A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
 //!
 //! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a GNSS receiver and a compass, computes each
 //! point's position from them, plans once per second and drives: a closed loop in simulated time. The paper shows four
@@ -29,25 +29,29 @@ use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 use crate::world::vehicle::DriveEventKind;
 
-/// South-western corner of the map in World, metres. [`START_M`] and [`GOAL_M`] are 130 m apart.
+/// South-western corner of the map in World, metres.
 const CORNER_M: DVec2 = DVec2::splat(-155.0);
+/// Start of the vehicle in World, metres.
 const START_M: DVec2 = DVec2::splat(-130.0);
+/// Goal in World, metres, 130 m from the start.
 const GOAL_M: DVec2 = DVec2::splat(-38.0);
 /// Height of all lidars above the ground, metres, as in the paper.
 const HEIGHT_M: f64 = 2.0;
+/// Duration of a drive.
 const DRIVE: Duration = Duration::from_secs(10);
+/// Duration of a drive in the short form.
 const SHORT_DRIVE: Duration = Duration::from_secs(3);
 /// Height above which points are not grass, metres.
 const ABOVE_GRASS_M: f64 = 0.8;
 /// Largest height of ground points, metres.
 const GROUND_M: f64 = 0.1;
-/// Width, metres, of the bins of horizontal distance in which returns are counted to find rings. Rings are searched up to
-/// the radius [`RINGS_TO_M`].
+/// Width of the bins of horizontal distance in which returns are counted to find rings, metres.
 const RING_BIN_M: f64 = 0.1;
+/// Radius up to which rings are searched, metres.
 const RINGS_TO_M: f64 = 17.0;
 
-/// A lidar with its settings. The first of [`SENSORS`] is the planar scanner; the option `sixty_four` selects the profile of
-/// the last.
+/// A lidar with its settings. The first of [`SENSORS`] is the planar scanner; the option `sixty_four` selects the
+/// profile of the last.
 struct Sensor {
     name: &'static str,
     profile: &'static str,

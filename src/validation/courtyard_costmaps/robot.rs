@@ -32,8 +32,9 @@ const PLAN_NS: u64 = 1_000_000_000;
 pub const SPEED_M_S: f64 = 2.0;
 /// The vehicle steers to the point of its path that is this far ahead, metres.
 const AHEAD_M: f64 = 4.0;
-/// Gain of the steering, 1/s; [`FASTEST_RAD_S`] is the largest turn rate.
+/// Gain of the steering, 1/s.
 const GAIN_PER_S: f64 = 1.2;
+/// Largest turn rate, rad/s.
 const FASTEST_RAD_S: f64 = 0.8;
 /// Fraction of the difference between a GNSS fix and the estimated position by which the fix corrects the estimate.
 const FIX_SHARE: f64 = 0.5;
@@ -42,8 +43,8 @@ const LAG_S: f64 = 0.1;
 /// Time for which estimated positions are kept, nanoseconds. A fix arrives late and is compared with the position at
 /// its epoch.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Time from the epoch of a fix to the end of its sentence, nanoseconds: the latency that the rig sets, plus the duration of
-/// the sentence.
+/// Time from the epoch of a fix to the end of its sentence, nanoseconds: the latency that the rig sets, plus the
+/// duration of the sentence.
 const FIX_NS: u64 = 60_000_000;
 
 /// A return with its position as the computer estimates it.
@@ -234,7 +235,8 @@ impl<'a> Robot<'a> {
         self.track.push((now, *position_m));
     }
 
-    /// Forward speed (m/s) and turn rate (rad/s) that steer to the point [`AHEAD_M`] ahead on the path; zero without a path.
+    /// Forward speed (m/s) and turn rate (rad/s) that steer to the point [`AHEAD_M`] ahead on the path; zero without a
+    /// path.
     fn steer(&self) -> (f64, f64) {
         let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
             return (0.0, 0.0);

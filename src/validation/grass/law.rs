@@ -6,9 +6,9 @@ use crate::validation::statistics::gamma;
 pub const DEPTH_M: f64 = 5.0;
 /// Full divergence of the beam, radians.
 pub const GAMMA_RAD: f64 = 1e-3;
-/// Distance between the centre of the beam and one of the rays of its stencil, as a share of the footprint's radius:
-/// the value in MAVS. [`PRINTED_SHARE`] is the value that the paper prints.
+/// Distance of the beam's outer rays from its centre in MAVS, as a share of the footprint's radius.
 pub const CAST_SHARE: f64 = 0.7;
+/// Distance of the beam's outer rays from its centre, as the paper prints it, as a share of the footprint's radius.
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
 /// A stand of upright cylinders.
@@ -49,7 +49,7 @@ impl Stand {
         self.stems_per_m2 * self.diameter_m
     }
 
-    /// The paper's alpha, equation (5): the number that results with gamma in radians and the distance D in metres.
+    /// The paper's alpha, equation (5), with gamma in radians and the distance D in metres.
     pub fn alpha(&self) -> f64 {
         1.0 + GAMMA_RAD * self.distance_m * self.distance_m
     }

@@ -27,13 +27,17 @@ use self::law::{CAST_SHARE, DEPTH_M, GAMMA_RAD, PRINTED_SHARE, STANDS, Stand};
 use super::statistics::{area_between, gamma_shape, histogram, kolmogorov, mean, unrounded};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 
-/// Index in the rig of the scanner with the beam of MAVS. The following constants are the indices of the other
-/// scanners.
+/// Index in the rig of the scanner with the beam of MAVS.
 const CAST: usize = 0;
+/// Index of the scanner with the beam that the paper prints.
 const PRINTED: usize = 1;
+/// Index of the scanner with a single ray.
 const SINGLE: usize = 2;
+/// Index of the scanner with the beam of MAVS that reports the nearest hit of its rays.
 const NEAREST: usize = 3;
+/// Index of the scanner with the printed beam that reports the nearest hit of its rays.
 const NEAREST_PRINTED: usize = 4;
+/// Index of the scanner with the emulator's default beam.
 const TODAY: usize = 5;
 /// Beam divergences that are tested, mrad.
 const WIDTHS_MRAD: [f64; 8] = [0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5];

@@ -67,8 +67,8 @@ fn panel(case: &Case) -> Panel {
     panel
 }
 
-/// Plot of the Kolmogorov distance between the depths and the gamma law, against the width of the footprint relative to a
-/// beam of 1 mrad.
+/// Plot of the Kolmogorov distance between the depths and the gamma law, against the width of the footprint relative to
+/// a beam of 1 mrad.
 pub(super) fn widths(widths: &[Width]) -> Figure {
     let mut figure = Figure::new(
         700.0,

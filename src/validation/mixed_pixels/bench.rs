@@ -13,7 +13,9 @@ const DURATION: Duration = Duration::from_millis(110);
 /// Distance of the rods' axes from the scanner, metres.
 pub const ROW_M: f64 = 0.8;
 const RODS: i32 = 9;
+/// Distance from one rod's axis to the next, metres.
 const PITCH_M: f64 = 0.127;
+/// Radius of all rods except the middle one, metres.
 const RADIUS_M: f64 = 0.0125;
 const MIDDLE_RADIUS_M: f64 = 0.0375;
 /// Distance from rods and wall beyond which a point belongs to neither, metres.

@@ -2,8 +2,8 @@
 //! 2018 (Electronics 7, 154, section 3.4.2, figures 6 and 7), who repeat a test of Matthies et al. 2005.
 //!
 //! An LMS 291 measures nine rods 0.80 m ahead and a wall 0.6 or 2 m behind them. If a beam hits both, the scanner
-//! reports a range between them: a mixed pixel. Its detector cannot separate echoes that are less than 1.6 m apart, so
-//! there are no mixed pixels if the wall is farther behind.
+//! reports a range between them: a mixed pixel. According to the paper, the detector cannot separate echoes that are
+//! less than 1.6 m apart. There are no mixed pixels if the wall is farther behind.
 //!
 //! # What differs from the paper
 //!
@@ -21,18 +21,20 @@ use serde_json::{Value, json};
 use self::bench::{Beam, Scan, mixed, scan};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 
-/// Offsets between rods and wall, metres, in coarse steps over the whole range. [`FINE_CM`] has offsets in steps of a
-/// centimetre around the largest offset at which mixed pixels occur.
+/// Distances from the rods to the wall (offsets), metres, in coarse steps over the whole range.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
+/// Offsets in steps of a centimetre around the largest offset at which mixed pixels occur.
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
 /// Offsets of the short form, metres.
 const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
-/// Smaller offset of the paper, metres; [`FAR_M`] is the larger one.
+/// Smaller offset in the paper, metres.
 const NEAR_M: f64 = 0.6;
+/// Larger offset in the paper, metres.
 const FAR_M: f64 = 2.0;
 /// Lowest and highest expected value of the largest offset at which mixed pixels occur, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
-/// At this offset of the wall and at larger offsets, metres, the number of mixed pixels must not increase with the offset.
+/// At this offset of the wall and at larger offsets, metres, the number of mixed pixels must not increase with the
+/// offset.
 const FALLS_FROM_M: f64 = 1.3;
 /// Lowest and highest expected number of mixed pixels in a scan with the offset [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];

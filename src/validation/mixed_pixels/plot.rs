@@ -1,5 +1,5 @@
-//! Plan views of two scans of rods, with the wall behind them near and far, and a plot of the number of mixed pixels against
-//! the distance from the rods to the wall.
+//! Plan views of two scans of rods, with the wall behind them near and far, and a plot of the number of mixed pixels
+//! against the distance from the rods to the wall.
 
 use super::bench::{Beam, ROW_M, is_mixed};
 use super::{FAR_M, NEAR_M, Row, at};

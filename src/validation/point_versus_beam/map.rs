@@ -7,15 +7,17 @@ use glam::{DVec2, DVec3};
 
 /// Size of a cell, metres.
 pub const CELL_M: f64 = 0.25;
-/// South-western corner of the map in World, metres. The map has [`CELLS`] cells along each side.
+/// South-western corner of the map in World, metres.
 pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
+/// Number of cells along each side of the map.
 pub const CELLS: usize = 96;
 /// Height below which points are ground, metres.
 const GROUND_M: f64 = 0.1;
 /// Half-width, in cells, of a square around each cell. The lowest return in the square is the ground of the cell.
 const GROUND_REACH: usize = 4;
-/// Height up to which returns and passing rays are counted, metres, in [`LAYERS`] layers.
+/// Height up to which returns and passing rays are counted, metres.
 const COUNTED_M: f64 = 0.6;
+/// Number of layers below [`COUNTED_M`], for each of which passing rays are counted.
 const LAYERS: usize = 6;
 /// Height of a step that has the full cost, metres.
 const FULL_STEP_M: f64 = 0.5;
@@ -24,8 +26,10 @@ const FULL_STEP_M: f64 = 0.5;
 const PLANT_PASSES: f64 = 0.5;
 /// Cost of plants with the height [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;
-/// Additional cost of hidden ground.
+/// Cost of hidden ground; on plants, it is added to their cost. The ground of a cell is hidden if it gave no return and
+/// at least one ray to it was stopped before.
 pub const HIDDEN_COST: f64 = 60.0;
+/// Largest cost of a rigid object.
 const MOST_COST: f64 = 100.0;
 
 /// Returns and rays in one cell.

@@ -33,19 +33,21 @@ trajectory = { kind = "waypoints", points_m = [[-24.0, 0.0], [0.0, 0.0]], speed_
 follow_ground = true
 footprint_m = [4.0, 2.2]
 "#;
-/// Name, position (metres), yaw and mirror phase (degrees) of each scanner; all point [`DOWN_DEG`] down. The paper states
-/// that two scanners point to the left and two to the right; the other numbers are our own.
+/// Name, position (metres), yaw and mirror phase (degrees) of each scanner. The paper states that two scanners point to
+/// the left and two to the right; the other numbers are our own.
 const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("left-outer", [2.4, 1.1, 1.5], 25.0, 0.0),
     ("right-outer", [2.4, -1.1, 1.5], -25.0, 90.0),
     ("left-inner", [2.4, 0.5, 1.5], 25.0, 180.0),
     ("right-inner", [2.4, -0.5, 1.5], -25.0, 270.0),
 ];
+/// Pitch of all scanners, degrees down.
 const DOWN_DEG: f64 = 10.0;
 /// Duration of the drive, which is 20 m long.
 const DRIVE: Duration = Duration::from_secs(20);
 /// Duration of the short form: until the shadows behind the plants come into view, with one scanner on each side.
 const SHORT_DRIVE: Duration = Duration::from_secs(11);
+/// Start of the drive in the short form: x in World, metres.
 const SHORT_START_M: f64 = -15.5;
 /// Smallest distance of open ground from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;

@@ -17,12 +17,14 @@ const SHADOW_M: f64 = 2.0;
 /// A cell is in the shadow only if at least this many pulses would hit its ground without the plants, and all of them
 /// pass through the plants.
 const FEWEST_PULSES: u32 = 20;
-/// Length along x, metres. A pulse passes through plants if it is below the height [`BELOW_M`] at this distance before
-/// their far edge and from there on.
+/// A pulse passes through plants if its height is at most [`BELOW_M`] at this distance along x before the far edge of
+/// the plants, metres.
 const THROUGH_M: f64 = 1.35;
+/// Largest height of a pulse that passes through plants, at the distance [`THROUGH_M`] before their far edge, metres.
 const BELOW_M: f64 = 0.58;
-/// Number of values of a scan, from right to left, with the angular step [`STEP_DEG`].
+/// Number of values of a scan, from right to left.
 const VALUES: usize = 181;
+/// Angle from one value of a scan to the next, degrees.
 const STEP_DEG: f64 = 0.5;
 
 /// An object of the scene, as cells.

@@ -115,7 +115,7 @@ pub(super) struct Measurements {
     pub real_time_hz: f64,
     /// Name of the GPU with its driver, or the reason why no GPU is used.
     pub gpu: Result<String, String>,
-    /// Scenes that the GPU refused or in which it was lost, each with the reason.
+    /// Scenes that the GPU refused, or in which the GPU stopped working, each with the reason.
     pub refused: Vec<(Size, String)>,
     /// Version of Embree, or the reason why it is not used.
     pub embree: Result<String, String>,
@@ -210,7 +210,7 @@ impl Scaling {
                     bench => bench?,
                 };
                 real_time_hz = bench.real_time_hz;
-                // Also measures as many concurrent calls as keep a GPU busy.
+                // A GPU is also measured with as many threads as keep the GPU busy.
                 let in_flight = bench.world.caster.in_flight() as u32;
                 let more = Some(in_flight).filter(|count| *count > 1 && !threads.contains(count));
                 let counts = threads.iter().copied().chain(more);

@@ -10,23 +10,25 @@ use serde_json::{Value, json};
 use super::super::{Comparison, ExperimentError, Scope, recording};
 use super::{HEIGHT_M, LEVEL_LASER_S, LEVEL_M};
 
-/// Distance of the slabs ahead of the lidar, metres; [`WIDTH_M`] is their width and [`PITCH_M`] the distance from one slab's
-/// middle to the next.
+/// Distance of the slabs ahead of the lidar, metres.
 const NEAR_M: f64 = 8.0;
+/// Width of a slab, metres.
 const WIDTH_M: f64 = 0.5;
+/// Distance from the middle of one slab to the next, metres.
 const PITCH_M: f64 = 1.0;
+/// Thickness of a slab, metres.
 const THICK_M: f64 = 0.01;
 /// Number of slabs on each side of the one straight ahead.
 const SLABS: i32 = 4;
 const RATE_HZ: f64 = 10.0;
-/// Half of the beam's full divergence, radians. The beam's nine rays form three columns; the outer ones are at
-/// [`OUTER`] times this angle.
+/// Half of the beam's full divergence, radians.
 const HALF_RAD: f64 = 1.5e-3;
+/// Angle of the beam's outer columns of rays, as a share of [`HALF_RAD`]. The nine rays form three columns.
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// A pulse counts only if an edge is between its outer columns of rays and at least this angle, radians, from both columns,
-/// because azimuths in packets have steps of 0.01 degrees.
+/// A pulse counts only if an edge is between its outer columns of rays and at least this angle, radians, from both
+/// columns, because azimuths in packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
-/// Two ranges count as equal, and a range counts as that of a wall, if they differ by less than this, metres.
+/// Two ranges count as equal, and a range counts as the range of a wall, if the difference is less than this, metres.
 const SAME_M: f64 = 0.02;
 
 /// Counts of pulses at an edge.
@@ -40,8 +42,8 @@ pub(super) struct Edge {
     single: usize,
 }
 
-/// Counts returns at edges in three cases: a beam at walls 3 m apart, a beam at walls 0.9 m apart, and a single ray at walls
-/// 3 m apart.
+/// Counts returns at edges in three cases: a beam at walls 3 m apart, a beam at walls 0.9 m apart, and a single ray at
+/// walls 3 m apart.
 pub(super) fn measure(seed: u64, scope: &Scope) -> Result<Vec<Edge>, ExperimentError> {
     let cases: &[(f64, u32)] = &[(3.0, 9), (0.9, 9), (3.0, 1)];
     let duration = scope.of(Duration::from_secs(1), Duration::from_millis(250));

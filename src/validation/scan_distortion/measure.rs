@@ -1,4 +1,5 @@
-//! Measures the lengths of cylinders in a scan, and computes the expected lengths.
+//! Measures the lengths of cylinders in a scan, and computes the expected lengths. A cylinder is abeam when its axis is
+//! exactly beside the sensor, at a right angle to the sensor's path.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +8,15 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// Distance from the sensor's path to a cylinder's axis, metres. When the cylinder is abeam, `edge_m` is the distance from
-/// the path to the chord between the cylinder's two visible edges; the chord is closer than the axis.
+/// Distance from the sensor's path to a cylinder's axis, metres. When the cylinder is abeam, `edge_m` is the distance
+/// from the path to the chord between the cylinder's two visible edges; the chord is closer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }
 
-/// Length of a cylinder along the path in a scan without motion, metres. It is the distance between the points where the two
-/// tangent rays cross the line parallel to the path at `edge_m`. `ahead_m` is the distance of the axis ahead of abeam.
+/// Length of a cylinder along the path in a scan without motion, metres. It is the distance between the points where
+/// the two tangent rays cross the line parallel to the path at `edge_m`. `ahead_m` is the distance of the axis ahead of
+/// abeam.
 pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     let axis_m = axis_of(edge_m);
     let middle = libm::atan2(ahead_m, axis_m);
@@ -43,8 +45,9 @@ pub struct Passes {
 struct Hits {
     least_rad: f64,
     most_rad: f64,
-    /// Position of the sensor along the path at the first hit, metres; `to_m` is its position at the last hit.
+    /// Position of the sensor along the path at the first hit, metres.
     from_m: f64,
+    /// Position of the sensor along the path at the last hit, metres.
     to_m: f64,
 }
 

@@ -28,13 +28,16 @@ const RATE_HZ: f64 = 20.0;
 const SPEED_M_S: f64 = 20.0;
 /// Distance from one cylinder's axis to the next, metres.
 const SPACING_M: f64 = 2.0;
-/// Distance of the room's eastern wall, at which the seam of a scan is measured, metres.
+/// Distance of the room's eastern wall, metres. The start and the end of each scan are on this wall, and the difference
+/// of their distances is measured.
 const WALL_M: f64 = 100.0;
+/// Height of the lidars above the ground, metres.
 const HEIGHT_M: f64 = 1.5;
-/// Number of blocks per packet. [`BLOCK_S`] is the time per block, [`LEVEL_LASER_S`] the time from the start of a block
-/// to the firing of the level laser, seconds (HDL-32E manual).
+/// Number of blocks per packet (HDL-32E manual).
 const BLOCKS: usize = 12;
+/// Time per block, seconds (HDL-32E manual).
 const BLOCK_S: f64 = 46.08e-6;
+/// Time from the start of a block to the firing of the level laser, seconds (HDL-32E manual).
 const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
 /// Points count as points of the level laser if their height differs from that of the lidar by at most this, metres.
 const LEVEL_M: f64 = 0.02;
@@ -86,8 +89,8 @@ struct Reading {
     picture_span_m: Option<[f64; 2]>,
 }
 
-/// Text of the rig. The robot is at rest at `x_m` or, with a speed above 0, drives from there. `cylinders` is the number of
-/// the last cylinder of a row.
+/// Text of the rig. The robot is at rest at `x_m` or, with a speed above 0, drives from there. `cylinders` is the
+/// number of the last cylinder of a row.
 fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) -> String {
     let trajectory = if speed_m_s > 0.0 {
         format!("{{ kind = \"line\", start_m = [{x_m:?}, 0.0, 0.0], speed_m_s = {speed_m_s:?} }}")
@@ -126,8 +129,8 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// Adds a block of a packet from a lidar that its mount turns by `rolled`. `x_at` returns the lidar's position along the
-    /// path, metres, at a time in seconds.
+    /// Adds a block of a packet from a lidar that its mount turns by `rolled`. `x_at` returns the lidar's position
+    /// along the path, metres, at a time in seconds.
     fn see(
         &mut self,
         sweep: &recording::Sweep,

@@ -10,9 +10,9 @@ const RIG: &str = include_str!("rig.toml");
 pub const DISTANCE_M: f64 = 8.0;
 /// Height of the lidar above the ground, metres: parts of the crown are above and below it.
 pub const HEIGHT_M: f64 = 1.2;
-/// Points on the shrub are higher above the ground than this, metres; lower ones are on the pot or the ground.
+/// Smallest height above the ground of points on the shrub, metres; lower points are on the pot or the ground.
 const POT_M: f64 = 0.35;
-/// Points on the shrub are nearer to the stem than this, horizontally, metres.
+/// Largest horizontal distance of points on the shrub from the stem, metres.
 const CROWN_M: f64 = 0.5;
 /// Half-width of the sector straight ahead in which returns of single lasers are used, degrees.
 const WINDOW_DEG: f64 = 2.0;

@@ -26,6 +26,7 @@ use super::{ExperimentError, Findings, Plot, Run, Scope};
 
 /// Bin width of histograms, metres.
 const BIN_M: f64 = 0.05;
+/// Lower end of the first bin of histograms, metres.
 const FROM_M: f64 = 7.2;
 const BINS: usize = 32;
 /// Smallest ratio of a bin to the highest bin at which it can count as a maximum. The far side of the crown has fewer

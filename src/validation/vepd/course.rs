@@ -10,8 +10,9 @@ use crate::world::trajectory::{Start, Trajectory, TrajectoryError};
 
 /// Wheelbase and track width of a vehicle at the scale 1:6, metres.
 const FOOTPRINT_M: [f64; 2] = [0.5, 0.35];
-/// Number of waves that add up to rough ground. [`WAVELENGTHS_M`] has the lengths of the shortest and the longest.
+/// Number of waves that add up to rough ground.
 const WAVES: u64 = 16;
+/// Lengths of the shortest and the longest wave, metres.
 const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 
 choices! {

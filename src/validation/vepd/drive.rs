@@ -1,8 +1,10 @@
-//! Simulated drives: readings of GNSS receiver and IMU, and the speed that the estimator (the "judge") computes from them.
+//! Simulated drives: readings of GNSS receiver and IMU, and the speed that the estimator (the "judge") computes from
+//! them.
 //!
 //! The sensors are the models that devices use (`sensors::gnss`, `sensors::imu`), with the profiles of a ZED-F9P and an
-//! N100. The sky is open, and RTK corrections exist from the start. The estimator gets readings directly from the models,
-//! without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes ([`super::bytes`]).
+//! N100. The sky is open, and RTK corrections exist from the start. The estimator gets readings directly from the
+//! models, without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes
+//! ([`super::bytes`]).
 
 use std::path::Path;
 
@@ -40,8 +42,9 @@ pub const JUDGE_HZ: f64 = 35.0;
 const OUTPUTS_AN_ATTITUDE: usize = 10;
 /// Smallest variance of a position that the estimator uses, m², as in robot_localization.
 const LEAST_VARIANCE_M2: f64 = 1e-9;
-/// Position of the IMU on the robot, as in `examples/art.toml`, metres; [`ANTENNA_MOUNT_M`] is that of the antenna.
+/// Position of the IMU on the robot, metres, as in `examples/art.toml`.
 const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
+/// Position of the GNSS antenna on the robot, metres, as in `examples/art.toml`.
 const ANTENNA_MOUNT_M: DVec3 = DVec3::new(-0.1, 0.0, 0.3);
 
 /// The units on a robot in Madison, Wisconsin, where the paper's vehicle drove, and the date of the drives.
@@ -151,8 +154,8 @@ pub struct PositionReading {
 pub struct Judged {
     /// Estimated and true speeds, from the start of the motion.
     pub drive: Drive,
-    /// Mean of the normalised squared error of the estimated velocity during motion; about 3 if the estimator's assumptions
-    /// are right.
+    /// Mean of the normalised squared error of the estimated velocity during motion; about 3 if the estimator's
+    /// assumptions are right.
     pub velocity_nees: f64,
 }
 
@@ -328,8 +331,8 @@ impl Bench {
     }
 }
 
-/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the square of the
-/// horizontal accuracy for east and for north, that of the vertical accuracy for up. With AirSim's HDOP this is the
+/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the squared
+/// horizontal accuracy for east and north, the squared vertical accuracy for up. With AirSim's HDOP this is the
 /// paper's (0.02 HDOP)².
 pub fn stated_variance_m2(horizontal_m: f64, vertical_m: f64) -> DVec3 {
     let horizontal = horizontal_m * horizontal_m;

@@ -93,8 +93,8 @@ impl Comparison {
         Some(Distance::between(group, &self.reference, courses))
     }
 
-    /// Rank of a variant by VEPD among the paper's five models on a course; 1 is the nearest to the reference. `None` if the
-    /// drives of one of these models are missing.
+    /// Rank of a variant by VEPD among the paper's five models on a course; 1 is the nearest to the reference. `None`
+    /// if the drives of one of these models are missing.
     pub fn rank(&self, variant: Variant, course: Course) -> Option<usize> {
         let own = self.distance(variant, &[course])?.vepd();
         let others: Option<Vec<f64>> = Variant::PAPER

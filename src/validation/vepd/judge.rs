@@ -36,11 +36,15 @@ pub const STATES: usize = 15;
 /// Covariance of the errors, in the order of the states; metres, m/s, rad, rad/s, m/s².
 pub type Covariance = SMatrix<f64, STATES, STATES>;
 
-/// First row of the position in the state. The following constants are the first rows of the other parts.
+/// First row of the position in the state.
 const POSITION: usize = 0;
+/// First row of the velocity in the state.
 const VELOCITY: usize = 3;
+/// First row of the attitude in the state.
 const ATTITUDE: usize = 6;
+/// First row of the gyro bias in the state.
 const GYRO_BIAS: usize = 9;
+/// First row of the accelerometer bias in the state.
 const ACCEL_BIAS: usize = 12;
 
 /// Standard deviation of the position at the start, where it is unknown, metres.

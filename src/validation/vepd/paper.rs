@@ -15,9 +15,9 @@ pub const TABLE_1: [(Variant, [f64; 3]); 5] = [
     (Variant::ChGaussAirsim, [0.1069, 0.0185, 0.0627]),
     (Variant::ChRwAirsim, [0.092, 0.0044, 0.0482]),
 ];
-/// Table II: VEPD on the [`COURSES`], in their order. In the paper's table, the columns are in the order
-/// line, circle, half-sine. Section III-D of the paper confirms this: it gives the same VEPD, 0.0796, for the random walk
-/// on the half-sine.
+/// Table II: VEPD on the [`COURSES`], in their order. In the paper's table, the columns are in the order line, circle,
+/// half-sine. Section III-D of the paper confirms this: it gives the same VEPD, 0.0796, for the random walk on the
+/// half-sine.
 pub const TABLE_2: [(Variant, [f64; 3]); 5] = [
     (Variant::ChGauss, [0.1387, 0.1501, 0.1763]),
     (Variant::ChRw, [0.0048, 0.0796, 0.0488]),
@@ -161,8 +161,8 @@ fn worst(comparison: &Comparison) -> Option<Compared> {
 
 type Judged<'a> = dyn Fn(&str, &str, String, &str, bool) -> Compared + 'a;
 
-/// Reports the rank of Ch:Gauss with AirSim's HDOP. In the paper it is 4 on line and circle; on the half-sine it is 3, with
-/// the same VEPD as the random walk.
+/// Reports the rank of Ch:Gauss with AirSim's HDOP. In the paper it is 4 on line and circle; on the half-sine it is 3,
+/// with the same VEPD as the random walk.
 fn fourth(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGaussAirsim)?;
     Some(Compared::reported(

@@ -1,7 +1,7 @@
 //! Recorded drives in the format of the data set of Mahajan et al. 2024: one CSV file per drive, named
-//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the estimator's speed) and `gt_time`, `gt_vel` (the
-//! true speed), in seconds and m/s. Other columns are ignored. Each pair of columns starts in the first row; after its
-//! end it is empty or zero.
+//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the estimator's speed) and `gt_time`, `gt_vel`
+//! (the true speed), in seconds and m/s. Other columns are ignored. Each pair of columns starts in the first row; after
+//! its end it is empty or zero.
 
 use std::path::{Path, PathBuf};
 

@@ -100,7 +100,8 @@ impl Writer {
     }
 }
 
-/// Reader for the values of a telegram, which follow its name.
+/// Reader for the values of a telegram, which follow its name. Its errors are the codes with which a scanner refuses a
+/// telegram.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     dialect: Dialect,
@@ -129,8 +130,8 @@ impl<'a> Reader<'a> {
         self.rest
     }
 
-    /// Returns [`Refusal::BufferOverflow`] if unread bytes are left; blanks at the end of CoLa-A are ignored unless the
-    /// reader is strict.
+    /// Returns [`Refusal::BufferOverflow`] if unread bytes are left. A lenient reader ignores blanks at the end of a
+    /// CoLa-A telegram.
     pub fn finish(self) -> Result<(), Refusal> {
         let rest = match self.dialect {
             Dialect::A if !self.is_strict => self.rest.trim_ascii(),
@@ -215,7 +216,7 @@ impl<'a> Reader<'a> {
         self.u32().map(|value| value as i32)
     }
 
-    /// Reads the bits of a real number.
+    /// Reads a real number; returns its IEEE 754 bits.
     pub fn real(&mut self) -> Result<u32, Refusal> {
         if self.dialect == Dialect::B || !self.is_strict {
             return self.u32();
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
         u32::from_str_radix(text, 16).map_err(|_| Refusal::InvalidCharacter)
     }
 
-    /// Reads a text after its length.
+    /// Reads the length of a text, then the text.
     pub fn text(&mut self) -> Result<&'a [u8], Refusal> {
         let length = usize::from(self.u16()?);
         if length == 0 { Ok(&[]) } else { self.word(length) }

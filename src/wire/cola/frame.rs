@@ -86,7 +86,7 @@ impl Cola {
         let end = inner.iter().position(|&byte| byte == STX || byte == ETX);
         require(end.unwrap_or(inner.len()) <= self.max_content)?;
         let end = end.ok_or(NoFrame::Incomplete)?;
-        // Another telegram begins where this one is cut short.
+        // An STX begins another telegram: this one is incomplete.
         require(inner[end] == ETX)?;
         Ok((Frame { dialect: Dialect::A, content: inner[..end].to_vec() }, end + 2))
     }

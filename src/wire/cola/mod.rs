@@ -2,7 +2,7 @@
 //!
 //! A telegram has a kind (`sRN`, `sMN`, ...), a name and values. CoLa-A is all text; in CoLa-B the values are
 //! big-endian binary. [`frame`] finds telegrams in a stream. [`telegram`] reads and writes commands and their answers
-//! by a table of names, [`scan_data`] the measured values.
+//! according to a table of names. [`scan_data`] reads and writes the measured values.
 //!
 //! Sources: SICK's operating instructions of the LMS1xx, LMS500 and LMS4000 (annex on telegrams), the drivers
 //! `sick_scan_xd` and `LMS1xx`, MRPT's `CLMS100Eth`, logs of real LMS1xx and LMS5xx in the issues of `sick_scan_xd`,

@@ -35,7 +35,7 @@ pub struct ScanData {
     pub device_number: u16,
     /// Serial number.
     pub serial_number: u32,
-    /// Status: 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
+    /// Status bytes: (0, 0) no error, (0, 1) error, (0, 2) pollution warning, (0, 4) or (0, 5) pollution error.
     pub status: [u8; 2],
     /// Number of telegrams passed to the interface.
     pub telegram_counter: u16,
@@ -63,7 +63,7 @@ pub struct ScanData {
     pub channels_8: Vec<Channel<u8>>,
     /// Trailer after the channels, if it has the known form.
     pub trailer: Option<Trailer>,
-    /// Remaining bytes; all bytes after the channels if their form is unknown.
+    /// Bytes after the trailer; without a trailer of the known form, all bytes after the channels.
     pub rest: Vec<u8>,
 }
 
@@ -111,14 +111,14 @@ pub struct Trailer {
     pub comment: Option<Vec<u8>>,
     /// The scanner's clock at the scan.
     pub time: Option<ClockTime>,
-    /// 0 if no data of an event follows; otherwise the data stays in [`ScanData::rest`].
+    /// 0: no data of an event follows. Other values: the data of the event is in [`ScanData::rest`].
     pub event: u16,
 }
 
 /// Position of a scanner, set by its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Position {
-    /// IEEE 754 bits of x, y, z and of the rotations about them.
+    /// IEEE 754 bits of x, y and z, then of the rotations about x, y and z.
     pub real_bits: [u32; 6],
     /// Type of rotation: 0 none, 1 pitch, 2 roll, 3 free.
     pub rotation_type: u8,
@@ -133,13 +133,13 @@ pub struct ClockTime {
     pub month: u8,
     /// Day, 1 to 31.
     pub day: u8,
-    /// Hour.
+    /// Hour, 0 to 23.
     pub hour: u8,
-    /// Minute.
+    /// Minute, 0 to 59.
     pub minute: u8,
-    /// Second.
+    /// Second, 0 to 59.
     pub second: u8,
-    /// Microsecond.
+    /// Microseconds within the second.
     pub microsecond: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Commands and their answers.
 //!
-//! A name has the same types of values in all scanners that support it. The tables here contain the names used by drivers of
-//! LMS1xx and LMS5xx. Commands are read with numbers in all forms and written in one. Only telegrams written by this module
-//! are therefore reproduced byte for byte.
+//! A name has the same types of values in all scanners that support it. The tables here contain the names used by
+//! drivers of LMS1xx and LMS5xx. The parser accepts all forms of a number; the writer uses one form. Therefore, only
+//! telegrams written by this module are reproduced byte for byte.
 
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
@@ -169,9 +169,11 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LFErec", &[U16]),
     // 0 clean, 1 warning, 2 error.
     ("LCMstate", &[U8]),
-    // Order number and type.
+    // Order number.
     ("DIornr", &[Text]),
+    // Device type.
     ("DItype", &[Text]),
+    // Order number.
     ("OrdNum", &[Text]),
     // Temperature, degrees C.
     ("OPcurtmpdev", &[Real]),
@@ -292,8 +294,8 @@ impl Telegram {
     /// Kind and name of a content, and the bytes after the name, which are not checked.
     ///
     /// # Errors
-    /// [`Refusal::UnknownCommand`] without a kind and a blank after it, [`Refusal::InvalidCharacter`] if the name has
-    /// characters that are not printable.
+    /// [`Refusal::UnknownCommand`] if the content does not begin with a known kind, or if no blank follows the kind
+    /// (`sFA` needs none); [`Refusal::InvalidCharacter`] if the name has characters that are not printable.
     pub fn head(content: &[u8]) -> Result<(Kind, &str, &[u8]), Refusal> {
         let (word, rest) = content.split_at_checked(3).ok_or(Refusal::UnknownCommand)?;
         let kind = Kind::of(word).ok_or(Refusal::UnknownCommand)?;
@@ -317,7 +319,7 @@ impl Telegram {
     /// The error code with which a scanner answers.
     pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, Refusal> {
         let (kind, name, rest) = Self::head(content)?;
-        // The number follows without a blank, and its first byte may equal a blank.
+        // The error code follows `sFA` without a blank. Its first byte can be 0x20, which is not a blank here.
         if let (Kind::Refused, Dialect::B, [high, low]) = (kind, dialect, rest) {
             let code = u16::from_be_bytes([*high, *low]);
             return Ok(Self::new(kind, "", vec![Value::U16(code)]));
@@ -520,9 +522,9 @@ mod tests {
         assert_eq!(told(b"sMN SetAccessMode 3"), 8);
         assert_eq!(told(b"sRN field00"), 3);
         assert_eq!(told(b"sWN LMDscandata 1"), 3);
-        // An LMS1xx and an LMS511 answered a driver that sent binary values in CoLa-A with this error.
+        // An LMS1xx and an LMS511 sent this error to a driver that had sent binary values in CoLa-A.
         assert_eq!(told(b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01"), 0x11);
-        // An LMS1xx answered an incomplete telegram with this error.
+        // An LMS1xx sent this error after an incomplete telegram.
         let short = b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01\0\0\x13\x88\xff\xf9\x22\x30\0\x22";
         assert_eq!(Telegram::parse(Dialect::B, short).unwrap_err().code(), 8);
         assert_eq!(Telegram::parse(Dialect::B, b"sMN Run \0").unwrap_err().code(), 7);

@@ -2,7 +2,7 @@
 
 use crate::protobuf::Message;
 
-/// The message's name.
+/// Full name of the message type.
 pub const NAME: &str = "foxglove.PointCloud";
 
 /// Type of a number in a point's record.
@@ -37,7 +37,7 @@ pub struct Cloud<'a> {
 impl Cloud<'_> {
     /// Bytes of the message.
     pub fn emit(&self) -> Vec<u8> {
-        // Pose of the points: the frame's origin, without rotation.
+        // The pose of the points is the frame's origin, without rotation.
         let (origin, rotation) = (Message::default(), Message::default().double(4, 1.0));
         let pose = Message::default().message(1, &origin).message(2, &rotation);
         let head = Message::default()
@@ -54,7 +54,7 @@ impl Cloud<'_> {
     }
 }
 
-/// `google.protobuf.Timestamp`. If the nanoseconds are 0, their field is omitted, as by other writers of the format.
+/// `google.protobuf.Timestamp`. Nanoseconds of 0 are omitted, as other writers of the format do.
 pub(super) fn time(unix_ns: u64) -> Message {
     const NANOS: u64 = 1_000_000_000;
     let seconds = Message::default().integer(1, unix_ns / NANOS);
@@ -69,17 +69,25 @@ fn unless_zero<N: Default + PartialEq>(
     if value == N::default() { message } else { add(message, value) }
 }
 
-/// Number of the field type `double` in a `FileDescriptorSet`; the following constants are those of other types.
+/// Number of the field type `double` in a `FileDescriptorSet`.
 const DOUBLE: u64 = 1;
+/// Number of the field type `int64`.
 const INT64: u64 = 3;
+/// Number of the field type `int32`.
 const INT32: u64 = 5;
+/// Number of the field type `fixed32`.
 const FIXED32: u64 = 7;
+/// Number of the field type `string`.
 pub(super) const STRING: u64 = 9;
+/// Number of the field type `message`.
 pub(super) const MESSAGE: u64 = 11;
+/// Number of the field type `bytes`.
 pub(super) const BYTES: u64 = 12;
+/// Number of the field type `enum`.
 const ENUM: u64 = 14;
 
-/// A field in a description: name, number, whether it is repeated, type, and the type's name for messages and enums.
+/// A field in a `FileDescriptorSet`: name, number, whether it is repeated, number of its type, and name of its type
+/// (for messages and enums; otherwise empty).
 pub(super) type Described = (&'static str, u64, bool, u64, &'static str);
 
 /// Names of the values 0, 1, 2 … of Foxglove's `NumericType`.
@@ -103,7 +111,7 @@ fn file(name: &str, package: &str, messages: &[Message], needs: &[&str]) -> Mess
     whole.data(12, "proto3")
 }
 
-/// The `FileDescriptorSet` of Foxglove's messages in the file `name`, which imports the type for times.
+/// The `FileDescriptorSet` of `messages` in the file `name`, which imports `google.protobuf.Timestamp`.
 pub(super) fn describe_with_time(name: &str, messages: &[(&str, &[Described])]) -> Vec<u8> {
     let messages: Vec<_> = messages.iter().map(|(name, fields)| described(name, fields)).collect();
     with_time(name, &messages)

@@ -3,7 +3,7 @@
 use super::cloud::{BYTES, MESSAGE, STRING, describe_with_time, time};
 use crate::protobuf::Message;
 
-/// The message's name.
+/// Full name of the message type.
 pub const NAME: &str = "foxglove.CompressedImage";
 
 /// An image of a camera.

@@ -1,7 +1,7 @@
 //! Foxglove's WebSocket protocol: JSON text about server and channels, binary messages for data.
 //!
 //! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. Newer programs request the same protocol as
-//! `foxglove.sdk.v1`. [`cloud`] and [`image`] have the messages that are not JSON.
+//! `foxglove.sdk.v1`. [`cloud`] and [`image`] define the messages in Protocol Buffers.
 
 pub mod cloud;
 pub mod image;
@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 /// Names of the protocol, the preferred one first.
 pub const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
-/// Longest message of a client, bytes.
+/// Longest accepted message of a client, bytes.
 pub const MAX_CLIENT_MESSAGE: usize = 64 << 10;
-/// Largest number of subscriptions in a client's message.
+/// Largest accepted number of subscriptions in a client's message.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
 /// Length of a data message before its payload, bytes.
 pub const DATA_HEAD_LEN: usize = 13;
@@ -59,7 +59,7 @@ pub struct Channel {
     pub schema_name: String,
     /// Encoding of the schema: `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
     pub schema_encoding: &'static str,
-    /// The schema, encoded as `schema_encoding` states.
+    /// The schema in the encoding `schema_encoding`.
     pub schema: String,
 }
 
@@ -106,7 +106,7 @@ pub fn data_head(subscription: u32, log_time_ns: u64) -> [u8; DATA_HEAD_LEN] {
 /// A client's request for the messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// The client's id of the subscription.
+    /// Id of the subscription, chosen by the client.
     pub id: u32,
     /// Id of the channel.
     pub channel: u32,
@@ -119,7 +119,7 @@ pub enum ClientMessage {
     Subscribe(Vec<Subscription>),
     /// The client ends these subscriptions.
     Unsubscribe(Vec<u32>),
-    /// A request with another `op`, which is the value.
+    /// Any other request, with its `op`.
     Other(String),
 }
 
@@ -129,8 +129,8 @@ pub enum ClientFault {
     /// The text is not a JSON object with an `op`.
     #[error("not a JSON object with `op`")]
     NoObject,
-    /// The request has an error.
-    #[error("`{0}` does not conform to the protocol")]
+    /// The named field of the request is missing or has the wrong type.
+    #[error("`{0}` is missing or has the wrong type")]
     Wrong(&'static str),
     /// The message contains more than [`MAX_SUBSCRIPTIONS`] subscriptions.
     #[error("at most {MAX_SUBSCRIPTIONS} subscriptions in a message")]

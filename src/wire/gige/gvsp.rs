@@ -1,13 +1,14 @@
 //! GVSP: frames as a leader packet, payload packets and a trailer packet.
 
-/// Length of IP, UDP and standard GVSP headers, bytes. The packet size includes them.
+/// Length of IP, UDP and standard GVSP headers, bytes. The packet size includes these headers.
 pub const OVERHEAD: usize = 36;
 /// Like [`OVERHEAD`], for the header with 64-bit block ids.
 pub const OVERHEAD_EXTENDED: usize = 48;
 /// Length of the id and length fields at the end of a chunk, bytes.
 pub const CHUNK_TAIL: usize = 8;
-/// Payload type of images; [`HAS_CHUNKS`] is the flag for images with chunks.
+/// Payload type of images.
 const IMAGE: u32 = 1;
+/// Flag of the payload type: chunks follow the image.
 const HAS_CHUNKS: u32 = 0x4000;
 
 /// Pixel formats with their codes in PFNC.
@@ -64,8 +65,8 @@ pub struct Leader {
     pub pixel_format: u32,
     /// Width, height, offset in x and in y, pixels.
     pub region: [u32; 4],
-    /// Layout id of the chunks after the image; `None` without chunks. 0 in a leader that was read, because the id is
-    /// in the trailer.
+    /// Layout id of the chunks after the image; `None` without chunks. [`parse`] sets it to 0, because only the trailer
+    /// contains the id.
     pub chunks: Option<u32>,
 }
 
@@ -75,8 +76,8 @@ impl Leader {
     }
 }
 
-/// Appends the end of a chunk, its id and length, to `bytes`. Before the call, `bytes` must end with the chunk's data of
-/// `len` bytes: an image or other data.
+/// Appends the end of a chunk, its id and length, to `bytes`. Before the call, `bytes` must end with the chunk's data
+/// of `len` bytes: an image or other data.
 pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
     bytes.extend(id.to_be_bytes());
     bytes.extend((len as u32).to_be_bytes());
@@ -132,8 +133,8 @@ impl Shape {
         bytes
     }
 
-    /// Packet number `packet` of a frame, with the status `status`; `None` if the number is too high. `image` is the image
-    /// with its chunks.
+    /// Bytes of packet number `packet` of the frame `block`; `None` if the number is too high. `image` contains the
+    /// image and its chunks.
     pub fn packet(
         self,
         status: u16,

@@ -1,7 +1,7 @@
 //! GigE Vision: the control protocol (GVCP) here, the stream protocol (GVSP) in [`gvsp`].
 //!
-//! Source: the dissectors of Wireshark, Aravis 0.8.26 (`arvgvcp.c`, `arvgvsp.c`), register tables of d3cam, and recorded
-//! conversations of Aravis with a camera. All integers are big-endian.
+//! Source: the dissectors of Wireshark, Aravis 0.8.26 (`arvgvcp.c`, `arvgvsp.c`), register tables of d3cam, and
+//! recorded conversations of Aravis with a camera. All integers are big-endian.
 
 pub mod gvsp;
 
@@ -34,7 +34,7 @@ pub mod command {
     pub const READ_MEMORY: u16 = 0x0084;
     /// Writes memory.
     pub const WRITE_MEMORY: u16 = 0x0086;
-    /// Announces a delayed acknowledgement.
+    /// Announces a delayed acknowledgement; this code is the code of an acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;
     /// Triggers action signals of several cameras at the same time.
     pub const ACTION: u16 = 0x0100;
@@ -110,7 +110,7 @@ impl<'a> Command<'a> {
         self.flags & 1 != 0
     }
 
-    /// Whether flag 0x10 is set: long form of a resend request.
+    /// Whether flag 0x10 is set: a request for packets has 64-bit block ids.
     pub fn is_extended(&self) -> bool {
         self.flags & 0x10 != 0
     }
@@ -141,7 +141,7 @@ pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of the message that announces that the acknowledgement of request `id` will take `ms` milliseconds.
+/// Bytes of a [`command::PENDING_ACK`]: the acknowledgement of request `id` will take `ms` milliseconds.
 pub fn pending(id: u16, ms: u16) -> Vec<u8> {
     let [high, low] = ms.to_be_bytes();
     ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
@@ -159,7 +159,7 @@ pub struct Resend {
 }
 
 impl Resend {
-    /// Reads the payload of a command; `None` if it is invalid.
+    /// Reads the payload of a [`command::PACKET_RESEND`]; `None` if it is invalid.
     pub fn parse(command: &Command<'_>) -> Option<Self> {
         let words: Vec<u32> = words(command.payload).collect();
         match (command.is_extended(), words.as_slice()) {
@@ -181,18 +181,18 @@ impl Resend {
 /// An ACTION command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Device key; only cameras with the same device key execute the action.
+    /// Device key. Only cameras with this device key execute the action.
     pub device_key: u32,
-    /// Group key; triggers only action signals with the same group key.
+    /// Group key. Only action signals with this group key are triggered.
     pub group_key: u32,
-    /// Group mask; triggers only action signals whose group mask has a bit in common with it.
+    /// Group mask. Only action signals whose mask has a bit in common with this mask are triggered.
     pub group_mask: u32,
     /// Time of the action, ticks of the camera's clock; `None`: immediately.
     pub at: Option<u64>,
 }
 
 impl Action {
-    /// Reads the payload of a command; `None` if it is invalid.
+    /// Reads the payload of a [`command::ACTION`]; `None` if it is invalid.
     pub fn parse(command: &Command<'_>) -> Option<Self> {
         let words: Vec<u32> = words(command.payload).collect();
         let of = |at| match words.as_slice() {

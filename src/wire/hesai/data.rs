@@ -1,6 +1,6 @@
 //! Data packets: blocks with one azimuth and a distance for every laser, and a tail.
 //!
-//! Packets do not identify their product; length and first bytes do.
+//! Packets do not name their product. The length and the first bytes of a packet show its format.
 
 use super::format::{
     AZIMUTH_LEN, BLOCK_FLAG, DISTANCE_UNIT_MM, HAS_SEQUENCE, HEAD_FLAG, HesaiFormat, LongHead,
@@ -23,7 +23,7 @@ record! {
         micros: u32,
         /// Return mode, see [`ReturnMode`].
         return_mode: u8,
-        /// Factory byte.
+        /// Factory information, 0x42.
         factory: u8,
         /// Year (see [`Tail::date`]), month, day, hour, minute, second.
         date: [u8; 6],
@@ -41,7 +41,7 @@ record! {
         micros: u32,
         /// Return mode, see [`ReturnMode`].
         return_mode: u8,
-        /// Factory byte.
+        /// Factory information, 0x42.
         factory: u8,
         /// Year (see [`Tail::date`]), month, day, hour, minute, second.
         date: [u8; 6],
@@ -61,7 +61,7 @@ record! {
         date: [u8; 6],
         /// Microseconds within the second.
         micros: u32,
-        /// Factory byte.
+        /// Factory information, 0x42.
         factory: u8,
         /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
@@ -81,13 +81,13 @@ pub struct Tail {
     pub micros: u32,
     /// Return mode, see [`ReturnMode`].
     pub return_mode: u8,
-    /// Factory byte.
+    /// Factory information, 0x42.
     pub factory: u8,
     /// Number of the packet; `None` if the firmware does not count packets.
     pub sequence: Option<u32>,
 }
 
-/// Returns in a packet, as coded in the byte of its tail.
+/// Returns that a packet contains; the discriminant is the code in the packet's tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ReturnMode {
@@ -155,7 +155,7 @@ pub struct Point {
     pub distance: u16,
     /// Reflectivity in per cent of a white target; retroreflectors exceed 100.
     pub reflectivity: u8,
-    /// Fourth byte, in packets that have one.
+    /// Fourth byte of the point; 0 in formats with three bytes per point.
     pub confidence: u8,
 }
 
@@ -303,7 +303,7 @@ impl<'a> Packet<'a> {
         &self.bytes[..self.format.head_len()]
     }
 
-    /// Blocks of the packet: azimuths, hundredths of a degree, and the bytes of the points.
+    /// Blocks of the packet: the azimuth of each, hundredths of a degree, and the bytes of its points.
     pub fn blocks(&self) -> impl Iterator<Item = (u16, &'a [u8])> {
         blocks(self.format, self.bytes)
     }

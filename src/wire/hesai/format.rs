@@ -200,13 +200,13 @@ impl HesaiFormat {
         self.tail_at() + self.tail_len() + if has_sequence { SEQUENCE_LEN } else { 0 }
     }
 
-    /// Formats with packets of this length, and whether they have a sequence number.
+    /// Formats with packets of `len` bytes; `true`: with a sequence number.
     pub fn of_len(len: usize) -> impl Iterator<Item = (Self, bool)> {
         let all = Self::NAMES.into_iter().flat_map(|(_, one)| [(one, false), (one, true)]);
         all.filter(move |(format, has_sequence)| format.packet_len(*has_sequence) == len)
     }
 
-    /// The bytes before the first block.
+    /// The bytes before the first block; empty for a Pandar40P. The header of a Pandar64 contains none of `words`.
     pub fn head(self, words: HeadWords) -> Vec<u8> {
         let HeadWords { minor, version, first_block, returns, flags } = words;
         let (lasers, blocks) = (self.lasers() as u8, self.blocks() as u8);

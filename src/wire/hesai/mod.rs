@@ -3,7 +3,7 @@
 //! significant byte first.
 //!
 //! Sources: Hesai's manuals, HesaiLidar_SDK_2.0, HesaiLidar_General_SDK, nebula; captures of real devices for facts
-//! that these lack.
+//! that these sources lack.
 
 pub mod data;
 pub mod format;

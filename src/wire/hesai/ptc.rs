@@ -7,7 +7,7 @@ use crate::record::{Record as _, record};
 
 /// TCP port of lidars for commands.
 pub const PTC_PORT: u16 = 9347;
-/// Largest payload, bytes. Drivers warn about larger ones.
+/// Largest payload, bytes. Drivers warn about larger payloads.
 pub const MAX_PAYLOAD: usize = 10_240;
 const FLAG: [u8; 2] = [0x47, 0x74];
 const HEAD_LEN: usize = 8;
@@ -50,7 +50,8 @@ pub mod command {
     pub const SET_PTP: u8 = 0x24;
     /// Restores the factory configuration.
     pub const RESET: u8 = 0x25;
-    /// Requests a [`super::PtpConfiguration`]. In the answer, a byte before it is 1 if the clock follows PTP.
+    /// Requests a [`super::PtpConfiguration`]. In the answer, one byte precedes it: 1 if the clock
+    /// follows PTP.
     pub const GET_PTP: u8 = 0x26;
     /// Requests a [`super::Monitor`].
     pub const MONITOR: u8 = 0x27;
@@ -105,7 +106,7 @@ record! {
         zero_angle_centideg: i16,
         /// Code of the product.
         model: u8,
-        /// Type of the motor; 0: it turns in one direction.
+        /// Type of the motor; 0: the motor turns in one direction.
         motor_type: u8,
         /// Number of lasers.
         lines: u8,
@@ -241,7 +242,7 @@ record! {
 
     /// Settings of PTP.
     PtpConfiguration: Be 6 {
-        /// PTP profile: 0 IEEE 1588 version 2, 1 IEEE 802.1AS, 2 its automotive profile.
+        /// PTP profile: 0 IEEE 1588 version 2, 1 IEEE 802.1AS, 2 automotive profile of IEEE 802.1AS.
         profile: u8,
         /// PTP domain.
         domain: u8,

@@ -1,11 +1,12 @@
-//! Command frames and their contents.
+//! Command frames of SDK 2 and their contents. The settings and reported values of a lidar are called keys, see
+//! [`super::key`].
 
 use super::key::Entries;
 use crate::ParseError;
 use crate::checksum::{crc16_ibm_3740, crc32};
 use crate::record::{Reader, record};
 
-/// UDP port for searches; all lidars and hosts use the same.
+/// UDP port for searches, the same for all lidars and hosts.
 pub const SEARCH_PORT: u16 = 56_000;
 /// Length of a frame without data, bytes.
 pub const HEAD_LEN: usize = 24;
@@ -18,7 +19,7 @@ const CRC_AT: usize = 18;
 pub mod id {
     /// Searches for lidars.
     pub const SEARCH: u16 = 0x0000;
-    /// Sets keys.
+    /// Sets the values of keys.
     pub const SET: u16 = 0x0100;
     /// Requests the values of keys.
     pub const GET: u16 = 0x0101;

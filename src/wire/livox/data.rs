@@ -1,4 +1,4 @@
-//! Packets of points and of IMU samples.
+//! Packets of points and of IMU samples in SDK 2.
 
 use crate::ParseError;
 use crate::checksum::crc32;
@@ -40,7 +40,7 @@ impl DataType {
         }
     }
 
-    /// Format with this number on the wire.
+    /// Format with this number on the wire; `None` if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, kind)| kind).find(|kind| kind.number() == number)
     }
@@ -77,7 +77,7 @@ impl TimeType {
         }
     }
 
-    /// Reference with this number on the wire.
+    /// Reference with this number on the wire; `None` if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Ptp, Self::Gps].into_iter().find(|one| one.number() == number)
     }
@@ -96,7 +96,7 @@ record! {
         count: u16,
         /// Number of the packet.
         sequence: u16,
-        /// Number of the frame, for repetitive patterns.
+        /// Number of the frame; without meaning for the non-repetitive pattern.
         frame: u8,
         /// Type of data: 0 for inertial samples, otherwise [`DataType::number`].
         data_type: u8,
@@ -104,7 +104,7 @@ record! {
         time_type: u8,
         /// Zero.
         reserved: [u8; 12],
-        /// CRC-32 of the bytes after it.
+        /// CRC-32 of all bytes after this field.
         crc: u32,
         /// Time of the first point, nanoseconds.
         time_ns: u64,
@@ -120,7 +120,8 @@ record! {
 }
 
 impl Head {
-    /// Header of a packet; [`seal`] completes it.
+    /// Header of a packet; [`seal`] completes it. `interval` is the time from the first point to the last, tenths of a
+    /// microsecond.
     pub fn new(data_type: u8, count: u16, interval: u16, sequence: u16) -> Self {
         let (version, length, frame, time_type, crc, time_ns) = (0, 0, 0, 0, 0, 0);
         let reserved = [0; 12];
@@ -140,10 +141,10 @@ impl Head {
     }
 }
 
-/// A point, in units of its packet.
+/// A point, in the units of its [`DataType`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// x, y, z; or depth, theta from the zenith, phi counter-clockwise from forward.
+    /// Position: x, y, z (Cartesian), or depth, theta from the zenith, phi counter-clockwise from forward (spherical).
     pub place: [i32; 3],
     /// Reflectivity: 0 to 150 for diffuse surfaces, above that for retroreflectors.
     pub reflectivity: u8,
@@ -224,7 +225,7 @@ pub fn seal(packet: &mut [u8], time_type: TimeType, time_ns: u64) {
     packet[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Bytes of an IMU sample's packet.
+/// Bytes of the packet with an IMU sample. `interval` is in tenths of a microsecond, `time_ns` the time of the sample.
 pub fn inertial_packet(
     sample: &Inertial,
     sequence: u16,

@@ -1,4 +1,4 @@
-//! Keys: settings and reported values of a lidar. Each has a number and a value of fixed length.
+//! Keys: settings and reported values of a lidar. Each key has a number and a value of fixed length.
 
 use crate::ParseError;
 use crate::record::{Reader, record};
@@ -11,7 +11,7 @@ use crate::record::{Reader, record};
 pub mod key {
     /// Format of points: number of a `DataType`.
     pub const DATA_TYPE: u16 = 0x0000;
-    /// Scan pattern: 0 does not repeat; the patterns with other numbers do.
+    /// Scan pattern: 0 non-repetitive; other numbers are repetitive patterns.
     pub const PATTERN: u16 = 0x0001;
     /// Whether pulses are emitted twice: 0 no, 1 yes.
     pub const DUAL_EMISSION: u16 = 0x0002;
@@ -25,7 +25,7 @@ pub mod key {
     pub const POINT_HOST: u16 = 0x0006;
     /// Destination of IMU samples.
     pub const IMU_HOST: u16 = 0x0007;
-    /// Mounting of the lidar; stored without effect.
+    /// Mounting of the lidar. The lidar stores it, but its points do not change.
     pub const MOUNTING: u16 = 0x0012;
     /// Smallest reported distance, centimetres.
     pub const BLIND_ZONE: u16 = 0x0013;
@@ -33,7 +33,7 @@ pub mod key {
     pub const FIELD_0: u16 = 0x0015;
     /// The second field of view.
     pub const FIELD_1: u16 = 0x0016;
-    /// Fields of view that are enabled: bit 0 the first, bit 1 the second.
+    /// Enabled fields of view: bit 0 the first, bit 1 the second.
     pub const FIELDS_ON: u16 = 0x0017;
     /// Detection mode: 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
@@ -65,17 +65,17 @@ pub mod key {
     pub const TEMPERATURE: u16 = 0x8007;
     /// Number of power-ons.
     pub const STARTS: u16 = 0x8008;
-    /// Time of the clock, nanoseconds.
+    /// Current time of the lidar's clock, nanoseconds.
     pub const TIME: u16 = 0x8009;
     /// Time at which the clock was last set, nanoseconds.
     pub const SYNCHRONISED: u16 = 0x800a;
-    /// Correction when the clock was last set, nanoseconds.
+    /// Size of the last correction of the clock, nanoseconds.
     pub const TIME_OFFSET: u16 = 0x800b;
     /// Time source of the clock: number of a `TimeType`.
     pub const SYNCHRONISATION: u16 = 0x800c;
     /// Table of status codes (HAP).
     pub const STATUS: u16 = 0x800d;
-    /// Four nibbles: system, scan, ranging, communication.
+    /// Diagnosis in four nibbles: system, scan, ranging, communication.
     pub const DIAGNOSIS: u16 = 0x800e;
     /// Whether the flash memory is being written.
     pub const FLASH: u16 = 0x800f;
@@ -162,7 +162,7 @@ record! {
         ip: [u8; 4],
         /// Port of the destination.
         port: u16,
-        /// Port from which the unit sends. Units have fixed ports, whatever a host writes here.
+        /// Port from which the unit sends. The port is fixed; the value that a host writes here has no effect.
         own_port: u16,
     }
 
@@ -170,11 +170,11 @@ record! {
     FieldOfView: Le 20 {
         /// Start of the yaw sector, 0 to 359, counter-clockwise from forward.
         yaw_start: i32,
-        /// End of the yaw sector, as `yaw_start`; smaller than it if the sector crosses 0.
+        /// End of the yaw sector, in the range of `yaw_start`; smaller than `yaw_start` if the sector crosses 0.
         yaw_stop: i32,
         /// Start of the pitch sector, -10 to 60, positive upward.
         pitch_start: i32,
-        /// End of the pitch sector, as `pitch_start`.
+        /// End of the pitch sector, in the range of `pitch_start`.
         pitch_stop: i32,
         /// Zero.
         reserved: u32,

@@ -12,9 +12,11 @@ const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 24;
 /// Number of the page of subframe 5 that has the UTC parameters.
 const UTC_PAGE: u32 = 10;
-/// Number of information bits in the first word of a subframe; [`DATA_BITS`] is the number in each of the others.
+/// Number of information bits in the first word of a subframe.
 const FIRST_BITS: usize = 26;
+/// Number of information bits in each of the other words.
 const DATA_BITS: usize = 22;
+/// Number of information bits in a subframe.
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 
 /// Navigation message of a satellite.
@@ -24,7 +26,7 @@ pub struct D1 {
     pub orbit: Keplerian,
     /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, as the integers that the message contains.
+    /// Ionospheric coefficients alpha and beta (Klobuchar model), as the integers in the message.
     pub ionosphere: [[i8; 4]; 2],
     /// BeiDou's time minus UTC, seconds.
     pub leap_s: i8,
@@ -107,7 +109,7 @@ impl D1 {
             }
             _ => {
                 let data = bits.get(FIRST_BITS + (index - 1) * DATA_BITS, DATA_BITS);
-                // The bits of two code words alternate, and so do their parity bits.
+                // A word interleaves two code words: their data bits alternate, and so do their parity bits.
                 let of = |shift: u32| {
                     (0..11).fold(0, |all, bit| all | (data >> (2 * bit + shift) & 1) << bit)
                 };

@@ -7,14 +7,16 @@ use super::{Bits, steps};
 
 /// Duration of a string, seconds.
 pub const STRING_S: u32 = 2;
-/// Number of strings in a frame; [`FRAMES`] is the number of frames in a superframe.
+/// Number of strings in a frame.
 const STRINGS: u32 = 15;
+/// Number of frames in a superframe.
 const FRAMES: u32 = 5;
 const DAY_S: i64 = 86_400;
 /// The reference time of orbits is a multiple of this step, seconds.
 const TIME_STEP_S: i64 = 900;
-/// Number of bits in a string; the last eight are check bits.
+/// Number of bits in a string, including the check bits.
 const BITS: usize = 85;
+/// Number of check bits at the end of a string.
 const CHECK_BITS: usize = 8;
 
 /// Navigation data of a satellite.
@@ -34,14 +36,15 @@ pub struct Glonass {
     pub position_m: [f64; 3],
     /// Velocity at the reference time, m/s.
     pub velocity_m_s: [f64; 3],
-    /// Offset of the satellite's clock from GLONASS time at the reference time, seconds; positive is ahead.
+    /// Offset of the satellite's clock from GLONASS time at the reference time, seconds; positive: the clock is
+    /// ahead.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,
 }
 
-/// Words of a string as receivers report it: 85 bits from the highest down. The last word has the numbers of
-/// superframe and frame.
+/// A string as receivers report it. The first three words contain its 85 bits, starting with the highest bit. The last
+/// word contains the number of the superframe in its upper half, and the number of the frame in its lower half.
 pub type Words = [u32; 4];
 
 impl Glonass {
@@ -67,7 +70,7 @@ impl Glonass {
                 self.axis(head.put(reference % 2, 1).put(reference, 7).put(0, 5), 1)
             }
             3 => {
-                // Whether this frame's almanac has five satellites instead of four.
+                // First bit: whether this frame's almanac has five satellites instead of four.
                 let head = signed(head.put(i64::from(frame < FRAMES), 1), self.drift, -40, 11);
                 self.axis(head.put(0, 1).put(0b11, 2).put(i64::from(!self.is_healthy), 1), 2)
             }
@@ -106,15 +109,15 @@ impl Glonass {
     }
 }
 
-/// Appends a number in steps of 2^`exponent` as sign and magnitude.
+/// Appends a number in steps of 2^`exponent`: a sign bit, then the magnitude; `count` bits in total.
 fn signed(bits: Bits, value: f64, exponent: i32, count: usize) -> Bits {
     let most = (1i64 << (count - 1)) - 1;
     let number = steps(value, exponent).clamp(-most, most);
     bits.put(i64::from(number < 0), 1).put(number.abs(), count - 1)
 }
 
-/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits are numbered from the last one. In
-/// this order, the data bits have those positions in the code that are not powers of two.
+/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). The ICD numbers the bits from the
+/// end of the string. In this order, the data bits take the positions of the code that are not powers of two.
 fn check(data: &Bits) -> u32 {
     let is_one = |bit: usize| data.get(BITS - bit, 1) == 1;
     let places = (3u32..).filter(|place| !place.is_power_of_two());

@@ -9,8 +9,9 @@ use crate::checksum::crc24q;
 pub const PAGE_S: u32 = 2;
 /// Second of the week at which the first page begins.
 pub const FIRST_S: u32 = 1;
-/// Word types of a subframe's pages in the order of sending; dummy words replace almanacs.
+/// Types of the words in a subframe, in the order of sending. Dummy words replace almanacs.
 const TYPES: [i64; 15] = [2, 4, 6, DUMMY, DUMMY, 0, 0, 0, 0, 0, 1, 3, 5, 0, 0];
+/// Type of a dummy word.
 const DUMMY: i64 = 63;
 const WORD_BITS: usize = 128;
 /// Number of a word's bits in the first half of a page.
@@ -19,7 +20,7 @@ const FIRST_BITS: usize = 112;
 /// Navigation message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inav {
-    /// Number of the satellite.
+    /// Number of the satellite in Galileo, 1 to 36.
     pub satellite: u8,
     /// Orbit and clock.
     pub orbit: Keplerian,
@@ -31,18 +32,18 @@ pub struct Inav {
 
 impl Inav {
     /// The page that begins at `tow_s`, an odd second of a Galileo week: two halves of 120 bits, each followed by eight
-    /// zeros, and a ninth word, which u-blox's receivers add only for E1-B (zero here).
+    /// zeros, and a ninth word of zero. u-blox's receivers add a ninth word only for E1-B.
     pub fn page(&self, week: u32, tow_s: u32) -> [u32; 9] {
         let kind = TYPES[(tow_s / PAGE_S) as usize % TYPES.len()];
         let word = self.word(kind, week, tow_s);
         let part = |from, count| Bits::default().put_bits(&word, from, count);
         let even = Bits::default().put(0b00, 2).join(part(0, FIRST_BITS));
-        // Half, data, then bits reserved for authentication, search and rescue, spare.
+        // The number of the half and the data; then zeros for authentication, search and rescue, and spare bits.
         let odd = Bits::default()
             .put(0b10, 2)
             .join(part(FIRST_BITS, WORD_BITS - FIRST_BITS))
             .put(0, 40 + 22 + 2);
-        // Zeros at the front do not change the CRC; they fill up whole bytes.
+        // Four zeros at the front fill up whole bytes. They do not change the CRC.
         let covered = Bits::default().put(0, 4).join(even.clone()).join(odd.clone());
         let crc = crc24q(&covered.bytes());
         let odd = odd.put(crc.into(), 24).put(0, 8 + 6);

@@ -6,8 +6,9 @@ use super::{Bits, Keplerian, half_circles, half_circles_a_second, steps};
 
 /// Duration of a subframe, seconds.
 pub const SUBFRAME_S: u32 = 6;
-/// Number of subframes in a frame. Subframes 4 and 5 have [`PAGES`] pages each, one page per frame.
+/// Number of subframes in a frame.
 const SUBFRAMES: u32 = 5;
+/// Number of pages of subframe 4, and of subframe 5. A frame contains one page of each.
 const PAGES: u32 = 25;
 /// Page of subframe 4 with the ionosphere and UTC.
 const IONOSPHERE_PAGE: u32 = 18;
@@ -17,8 +18,8 @@ const DATA_BITS: usize = 24;
 /// Number of bits in a subframe without the words' parity and without the two header words.
 const BODY_BITS: usize = 8 * DATA_BITS;
 
-/// For each parity bit: whether it includes the last but one (29) or the last (30) bit of the previous word, and its
-/// data bits (1 to 24). IS-GPS-200, table 20-XIV.
+/// For each parity bit: the bit of the previous word that it includes (29 or 30, the last), and the data bits that it
+/// includes (1 to 24). IS-GPS-200, table 20-XIV.
 const PARITY: [(u8, &[u8]); 6] = [
     (29, &[1, 2, 3, 5, 6, 10, 11, 12, 13, 14, 17, 18, 20, 23]),
     (30, &[2, 3, 4, 6, 7, 11, 12, 13, 14, 15, 18, 19, 21, 24]),
@@ -35,7 +36,7 @@ pub struct Lnav {
     pub orbit: Keplerian,
     /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, as the integers that the message contains.
+    /// Ionospheric coefficients alpha and beta (Klobuchar model), as the integers in the message.
     pub ionosphere: [[i8; 4]; 2],
     /// GPS time minus UTC, seconds.
     pub leap_s: i8,
@@ -43,7 +44,7 @@ pub struct Lnav {
 
 impl Lnav {
     /// The subframe that begins at `tow_s`, seconds of the week, a multiple of [`SUBFRAME_S`]: ten words of 30 bits
-    /// with parity. Data bits are not inverted by the last bit of the previous word.
+    /// with parity. Unlike on air, the data bits are not inverted if the previous word ends in a one.
     pub fn subframe(&self, week: u32, tow_s: u32) -> [u32; 10] {
         let count = tow_s / SUBFRAME_S;
         let number = count % SUBFRAMES + 1;
@@ -144,7 +145,8 @@ impl Lnav {
     }
 }
 
-/// The six parity bits of 24 data bits. They also depend on the last two bits of `before`, the previous word.
+/// The six parity bits of 24 data bits. They also depend on the last two bits of `before`, the parity bits of the
+/// previous word.
 fn parity(data: u32, before: u32) -> u32 {
     let bit = |number: u8| data >> (24 - number) & 1;
     PARITY.iter().fold(0, |bits, (last, of)| {

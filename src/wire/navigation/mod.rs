@@ -63,15 +63,15 @@ impl Bits {
     }
 }
 
-/// `value` as an integer number of steps of 2^`exponent`, rounded.
+/// Converts `value` to steps of 2^`exponent`, rounded to an integer.
 pub fn steps(value: f64, exponent: i32) -> i64 {
     (value * libm::exp2(f64::from(-exponent))).round() as i64
 }
 
-/// Orbit and clock in the parameters that GPS, Galileo and BeiDou share; angles in radians.
+/// Orbit and clock of a satellite, as parameters that GPS, Galileo and BeiDou share; angles in radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Keplerian {
-    /// Issue number of the data.
+    /// Issue of data: a number that changes with the content of the message.
     pub issue: u16,
     /// Reference time of orbit and clock, seconds of the week.
     pub toe_s: u32,
@@ -91,7 +91,8 @@ pub struct Keplerian {
     pub inclination_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
-    /// Offset of the satellite's clock from the time of its system at the reference time, seconds; positive is ahead.
+    /// Offset of the satellite's clock from the time of its system at the reference time, seconds; positive:
+    /// the clock is ahead.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,

@@ -44,7 +44,7 @@ impl RawSentence {
     /// Reads a whole line, from `$` to LF.
     ///
     /// # Errors
-    /// The line is not a sentence with printable characters, or its checksum is wrong.
+    /// The line is too long, is not a sentence of printable characters, or has a wrong checksum.
     pub fn parse(line: &[u8]) -> Result<Self, ParseError> {
         let length =
             ParseError::Length { what: "sentence", need: MAX_SENTENCE_LEN, got: line.len() };

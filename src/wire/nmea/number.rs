@@ -13,7 +13,8 @@ pub struct Number {
     integer_digits: u8,
 }
 
-/// Largest accepted number of digits. No receiver sends more, and they fit into a `u64`.
+/// Largest accepted number of digits, because 18 digits fit into a `u64`. It is an assumption that no receiver sends
+/// more.
 const MAX_DIGITS: usize = 18;
 
 impl Number {
@@ -122,7 +123,7 @@ pub(super) fn not_a(field: &'static str, text: &str) -> ParseError {
 pub struct Time(Number);
 
 impl Time {
-    /// The time field of a civil time, truncated to `decimals` (at most 9) of a second.
+    /// The time field of a civil time; the second is truncated to `decimals` decimals (at most 9).
     pub fn new(hour: u8, minute: u8, second: u8, subsec_ns: u32, decimals: u8) -> Self {
         let whole = (u64::from(hour) * 100 + u64::from(minute)) * 100 + u64::from(second);
         let fraction = u64::from(subsec_ns) / 10_u64.pow(u32::from(9 - decimals.min(9)));
@@ -166,7 +167,7 @@ impl Serialize for Time {
 pub struct Date(Number);
 
 impl Date {
-    /// Converts a civil date; the century is lost.
+    /// Converts a civil date; only the last two digits of the year are stored.
     pub fn new(year: u16, month: u8, day: u8) -> Self {
         let whole = (u64::from(day) * 100 + u64::from(month)) * 100 + u64::from(year % 100);
         Self(Number::whole(whole).padded(6))
@@ -206,8 +207,8 @@ impl Serialize for Date {
 pub struct Angle(Number);
 
 impl Angle {
-    /// Converts degrees without sign to degrees and minutes with `decimals` (at most 9). It rounds before it carries,
-    /// so that the result never has 60 minutes.
+    /// Converts an angle to degrees of `degree_digits` digits, and minutes with `decimals` decimals (at most 9). The
+    /// sign is ignored. The minutes are rounded first, so that the result never has 60 minutes.
     pub fn from_degrees(degrees: f64, degree_digits: u8, decimals: u8) -> Self {
         let unit = 10_u64.pow(decimals.into());
         let minutes = (degrees.abs() * 60.0 * unit as f64).round() as u64;

@@ -160,7 +160,7 @@ fn one_of(text: &str, yes: &str, no: &str) -> Result<bool, ParseError> {
     }
 }
 
-/// A satellite of a GSV.
+/// A satellite in a GSV sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SatelliteInView {
     /// Number of the satellite in the talker's system.
@@ -193,7 +193,7 @@ impl Field for SatelliteInView {
 
 impl Field for Vec<SatelliteInView> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
-        // The field left over after the complete satellites is the number of the signal.
+        // A field that remains after the complete satellites is the number of the signal.
         (0..reader.left() / 4).map(|_| Field::read(reader)).collect()
     }
 
@@ -399,7 +399,7 @@ sentences! {
     Gst "GST" {
         /// Time, UTC.
         time: Option<Time>,
-        /// RMS of the residuals of the ranges, metres.
+        /// RMS of the range residuals, metres.
         range_rms_m: Option<Number>,
         /// Semi-major axis of the error ellipse, metres.
         semi_major_m: Option<Number>,
@@ -505,7 +505,7 @@ impl Sentence {
         Self { talker: talker.to_string(), content: content.into() }
     }
 
-    /// Interprets `raw`; `None` if its type is not one of [`Content`].
+    /// Interprets `raw`; `None` if its type is not one of [`Content`], and for proprietary sentences.
     ///
     /// # Errors
     /// A field has the wrong type, or the number of fields is wrong.

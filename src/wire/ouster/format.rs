@@ -2,7 +2,7 @@
 
 /// Number of columns in a packet.
 pub const COLUMNS: usize = 16;
-/// Length of a packet's header, bytes. The footer has the same length. Packets of [`LidarFormat::Legacy`] have neither.
+/// Length of a packet's header, and of its footer, bytes. Packets of [`LidarFormat::Legacy`] have neither.
 pub const EDGE_LEN: usize = 32;
 /// Number of encoder ticks per rotation, in packets of [`LidarFormat::Legacy`].
 pub const ENCODER_TICKS: u32 = 90_112;

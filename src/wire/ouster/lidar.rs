@@ -53,7 +53,7 @@ pub struct Header {
 pub struct Pixel {
     /// First and second return; zeros for a missing return.
     pub returns: [PixelReturn; 2],
-    /// Background photons (near infrared).
+    /// Number of near-infrared photons of the background light.
     pub near_infrared: u16,
 }
 
@@ -64,7 +64,7 @@ pub struct PixelReturn {
     pub range_mm: u32,
     /// Reflectivity: 0 to 100 for diffuse targets, higher for retroreflectors.
     pub reflectivity: u8,
-    /// Photons of the return.
+    /// Number of photons in the return.
     pub signal: u16,
 }
 
@@ -138,8 +138,8 @@ impl<'a> PacketWriter<'a> {
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the footer's checksum or its replacement; no effect for [`LidarFormat::Legacy`]. All other bytes must already
-    /// be written.
+    /// Writes the footer's checksum or its replacement; no effect for [`LidarFormat::Legacy`]. All other bytes must
+    /// already be written.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);
@@ -360,7 +360,7 @@ impl<'a> Packet<'a> {
         (self.format == LidarFormat::Legacy).then(|| u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// Kind of the last eight bytes. `None` if they are neither a constant nor the correct checksum, and for
+    /// Kind of the last eight bytes. `None` if these bytes are neither a constant nor the correct checksum, and for
     /// [`LidarFormat::Legacy`], which has no footer.
     pub fn footer(&self) -> Option<Footer> {
         if self.format == LidarFormat::Legacy {

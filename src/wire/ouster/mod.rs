@@ -4,7 +4,7 @@
 //! packets, [`commands`] host commands over TCP. Packets are least significant byte first.
 //!
 //! Sources: the firmware user manual and the parser of ouster-sdk 1.0.1; captures of real devices for facts that
-//! these lack.
+//! these sources lack.
 
 pub mod commands;
 pub mod format;

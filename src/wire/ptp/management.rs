@@ -1,4 +1,4 @@
-//! PTP management messages, and the data sets that they read.
+//! PTP management messages, and the data sets of clocks and ports that these messages contain.
 //!
 //! Sources: IEEE 1588-2019, clause 15; linuxptp's `tlv.h` for `TIME_STATUS_NP`.
 
@@ -201,7 +201,7 @@ record! {
         ingress_time_ns: i64,
         /// Rate ratio of the grandmaster minus 1, times 2^41.
         cumulative_scaled_rate_offset: i32,
-        /// Last change of the grandmaster's rate, times 2^41; linuxptp names it as a change of phase.
+        /// Last change of the grandmaster's rate, times 2^41. The field has linuxptp's name, which says phase.
         scaled_last_gm_phase_change: i32,
         /// Number of the grandmaster's current time base.
         gm_time_base: u16,

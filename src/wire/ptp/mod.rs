@@ -28,7 +28,8 @@ pub const PEER_DELAY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
 pub const ETHER_TYPE: u16 = 0x88f7;
 /// Ethernet group address of all messages except peer delay messages.
 pub const PRIMARY_MAC: [u8; 6] = [0x01, 0x1b, 0x19, 0, 0, 0];
-/// Ethernet group address of peer delay messages, and of all messages of IEEE 802.1AS. Bridges do not forward it.
+/// Ethernet group address of peer delay messages, and of all messages of IEEE 802.1AS. Bridges do not forward frames
+/// to this address.
 pub const PEER_DELAY_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 
 words!(Transport: "udp" => Udp, "ethernet" => Ethernet, "802.1as" => Gptp);
@@ -84,7 +85,7 @@ impl Target {
 pub const HEADER_LEN: usize = 34;
 /// Longest message that fits an Ethernet frame with IPv4 and UDP, bytes.
 pub const LONGEST: usize = 1472;
-/// Version of the protocol.
+/// Major version of the protocol: 2, in IEEE 1588-2008 and -2019.
 pub const VERSION: u8 = 2;
 /// TAI minus UTC since 2017, seconds.
 pub const UTC_OFFSET_S: i16 = 37;
@@ -156,7 +157,7 @@ record! {
         variance: u16,
     }
 
-    /// Announcement of a clock that is master, or offers to be.
+    /// Announcement of a clock that is master, or offers to be master.
     Announce: Be 30 {
         /// Time of sending: zero or approximate.
         origin: Timestamp,
@@ -164,7 +165,7 @@ record! {
         utc_offset_s: i16,
         /// Reserved: 0.
         reserved: u8,
-        /// First priority: lower is better, before all other criteria.
+        /// First priority, compared before all other criteria; lower is better.
         priority_1: u8,
         /// Clock quality of the grandmaster.
         quality: ClockQuality,
@@ -178,7 +179,7 @@ record! {
         time_source: u8,
     }
 
-    /// Answer to a delay request: a time, and the requesting port.
+    /// Answer to a delay request: a time, and the port that sent the request.
     Response: Be 20 {
         /// Arrival time of the request, or departure time of the answer.
         at: Timestamp,
@@ -288,7 +289,7 @@ pub enum Body {
     PeerDelayFollowUp(Response),
     /// Announcement of a clock that offers to be master.
     Announce(Announce),
-    /// Requests to the given port or answers to its requests; they are in the message's suffix.
+    /// The message's suffix contains requests to this port, or answers to its requests.
     Signaling(PortIdentity),
     /// Reads or changes a data set, or answers such a request.
     Management(Management),

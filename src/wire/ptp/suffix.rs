@@ -27,7 +27,7 @@ record! {
 
     /// Requests unicast messages of one kind.
     UnicastRequest: Be 6 {
-        /// Kind of the messages, in the upper four bits.
+        /// Kind of the messages ([`super::Body::kind`]), in the upper four bits.
         kind: u8,
         /// Interval between the messages, base-2 logarithm of seconds.
         log_interval: i8,
@@ -37,7 +37,7 @@ record! {
 
     /// Answer to a request for unicast messages.
     UnicastGrant: Be 8 {
-        /// Kind of the messages, in the upper four bits.
+        /// Kind of the messages ([`super::Body::kind`]), in the upper four bits.
         kind: u8,
         /// Interval between the messages, base-2 logarithm of seconds.
         log_interval: i8,
@@ -45,21 +45,21 @@ record! {
         duration_s: u32,
         /// Zero.
         reserved: u8,
-        /// Repetition of the request before the duration ends: 1 possible, 0 not.
+        /// 1: the request can be renewed before the duration ends; 0: it cannot.
         renewal: u8,
     }
 
     /// Ends unicast messages of one kind.
     UnicastCancel: Be 2 {
-        /// Kind of the messages, in the upper four bits.
+        /// Kind of the messages ([`super::Body::kind`]), in the upper four bits.
         kind: u8,
         /// Zero.
         reserved: u8,
     }
 }
 
-/// Content of [`Part::FollowUpInformation`]: id of the organisation (IEEE 802.1) and subtype 1. The other fields are zero:
-/// the grandmaster's rate and phase have not changed.
+/// Content of [`Part::FollowUpInformation`]: id of the organisation (IEEE 802.1) and subtype 1. The other fields are
+/// zero: the grandmaster's rate and phase have not changed.
 const FOLLOW_UP_INFORMATION: [u8; 28] = {
     let mut bytes = [0; 28];
     (bytes[1], bytes[2], bytes[5]) = (0x80, 0xc2, 1);
@@ -83,8 +83,8 @@ pub enum Part {
     FollowUpInformation,
 }
 
-/// Decodes the first 16 parts of a suffix; returns those of known types. Stops at an incomplete or invalid part. Any
-/// bytes are accepted.
+/// Decodes the first 16 parts of a suffix, and returns the parts of known types. Stops at an incomplete or invalid
+/// part; never fails.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {

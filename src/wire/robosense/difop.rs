@@ -1,7 +1,7 @@
 //! Status packets (DIFOP): addresses, settings, versions, clock, voltages, and the calibrated angles of the lasers.
 //!
-//! All models use the same first bytes, so a status packet does not identify its layout. The layout must be known from
-//! packets of points or from a profile.
+//! All models use the same first bytes. The layout of a status packet must therefore be known from packets of points or
+//! from a profile.
 
 use super::layout::Layout;
 use super::values::{
@@ -23,8 +23,8 @@ const END: [u8; 2] = [0x0f, 0xf0];
 const SENTENCE_AT: usize = 382;
 const ANGLES_AT: usize = 468;
 const RS16_ANGLES_AT: usize = 1165;
-/// Number of lasers of an RS-16 that point downward; they are the first ones. A packet has only the magnitudes of the
-/// angles, and the angles of these lasers are negative.
+/// Number of lasers of an RS-16 that point downward: lasers 0 to 7. A packet contains only the magnitudes of the
+/// elevation angles; the angles of these lasers are negative.
 const RS16_DOWNWARD: usize = 8;
 /// Bits of [`Difop::gps`], the state of the GNSS input.
 pub mod gps {
@@ -61,7 +61,7 @@ pub struct Difop {
     pub ips: [[u8; 4]; 2],
     /// MAC address of the lidar.
     pub mac: [u8; 6],
-    /// UDP ports: MSOP local and remote, DIFOP local and remote. An M1 has only the remote ones.
+    /// UDP ports: MSOP local and remote, DIFOP local and remote. An M1 has only the remote ports.
     pub ports: [u16; 4],
     /// Start and end of the sector in which lasers fire, hundredths of a degree.
     pub fov: [u16; 2],

@@ -92,14 +92,14 @@ impl Slot {
     }
 }
 
-/// Whether a packet starts with the first or with the second return of a firing. Packets of a Ruby with two returns per
-/// firing alternate: they have three blocks, and each firing takes two.
+/// Whether a packet starts with the first or with the second return of a firing. With two returns per firing, the
+/// packets of a Ruby alternate between both, because a packet has three blocks, and a firing takes two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// The packet starts with the first return of a firing. Also used for all other models and return modes.
     #[default]
     Even,
-    /// The packet starts with the second return of a firing, whose first return ended the packet before.
+    /// The packet starts with the second return of a firing; the previous packet ended with the first return.
     Odd,
 }
 
@@ -130,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Metres per count of distance, at the factory setting.
+    /// Metres per count of distance with the factory setting.
     pub fn distance_unit_m(self) -> f64 {
         match self {
             Self::BpearlV4 | Self::Helios | Self::Helios16 => 0.0025,
@@ -144,7 +144,7 @@ impl Layout {
         if self == Self::Airy { 0x3fff } else { u16::MAX }
     }
 
-    /// First bytes of a packet of points. Similar layouts have the same ones.
+    /// First bytes of a packet of points. Several layouts have the same first bytes.
     pub fn id(self) -> &'static [u8] {
         match self {
             Self::Rs16 | Self::Rs32 | Self::Bpearl | Self::BpearlV4 => {
@@ -196,7 +196,7 @@ impl Layout {
         }
     }
 
-    /// Number of firings in a packet with one return or, if `is_dual`, two returns per firing.
+    /// Number of firings in a packet. If `is_dual`, each firing has two returns; otherwise one.
     pub fn firings(self, is_dual: bool) -> usize {
         match (self, is_dual) {
             (Self::Rs16 | Self::Helios16, false) => 24,
@@ -212,8 +212,8 @@ impl Layout {
         }
     }
 
-    /// Lasers and returns of a packet's points, in the order of the wire. An M1 sends first and second returns in separate
-    /// packets; its slots are always marked as first returns.
+    /// Lasers and returns of a packet's points, in the order of the wire. An M1 sends first and second returns in
+    /// separate packets; its slots are always marked as first returns.
     pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
         let lasers = self.lasers();
         let whole = |block, firing, is_second| Slot {

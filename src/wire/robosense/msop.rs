@@ -9,12 +9,13 @@ use crate::ParseError;
 
 /// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
-/// Code of the angle zero in an M1's points.
+/// Code of an angle of zero degrees in an M1's points.
 pub const M1_ANGLE_ZERO: i32 = 32_768;
-/// Offset of an M1's temperatures: a code of 0 is this many degrees Celsius below zero.
+/// An M1's temperature code is the temperature in degrees Celsius plus this offset.
 const M1_COLDEST: f64 = 80.0;
 /// Offset of the time in packets of all models except Ruby and M1, bytes.
 const TIME_AT: usize = 20;
+/// Offset of the time in packets of Ruby and M1, bytes.
 const RUBY_TIME_AT: usize = 10;
 const COUNT_AT: usize = 1242;
 const END: [u8; 2] = [0x00, 0xff];
@@ -26,11 +27,11 @@ pub struct Head {
     pub unix_us: i64,
     /// Temperature of the boards, degrees Celsius.
     pub celsius: f64,
-    /// Packet counter; for an M1, the number of the packet in its frame, from 1; 0 for a Ruby, whose packets have none.
+    /// Packet counter. For an M1, number of the packet in its frame, from 1. Packets of a Ruby have no counter: 0.
     pub count: u32,
-    /// Type byte of the model, and the byte after it, which distinguishes versions of a Bpearl; 0 for an M1.
+    /// Type byte of the model, then the byte that distinguishes versions of a Bpearl. The second byte is 0 for an M1.
     pub kind: [u8; 2],
-    /// Code of the return mode, for layouts that have one.
+    /// Code of the return mode; 0 in layouts without one.
     pub returns: u8,
     /// Code of the clock's time source (M1).
     pub sync: u8,
@@ -259,8 +260,8 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// Groups of points in the packet, as [`Layout::slots`]. A Ruby's packet with two returns per firing is [`Phase::Odd`]
-    /// if its first two blocks have different azimuths.
+    /// Groups of points in the packet, as [`Layout::slots`]. A Ruby's packet with two returns per firing is
+    /// [`Phase::Odd`] if its first two blocks have different azimuths.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {
             true => Phase::Odd,
@@ -269,7 +270,7 @@ impl<'a> Packet<'a> {
         self.layout.slots(is_dual, phase)
     }
 
-    /// Points of a slot. The class of an Airy's points is ignored.
+    /// Points of a slot. The two bits with the class of an Airy's point are ignored.
     pub fn points(&self, slot: &Slot) -> impl Iterator<Item = Point> {
         let shape = self.layout.shape();
         let most = self.layout.max_distance();
@@ -279,7 +280,8 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// A block of an M1: its time minus the packet's time, microseconds; number of the return; points.
+    /// A block of an M1: the block's time minus the packet's time in microseconds, the number of the return, and the
+    /// points.
     pub fn angled(&self, block: usize) -> (u8, u8, impl Iterator<Item = AngledPoint>) {
         let shape = self.layout.shape();
         let at = shape.block_at(block);
@@ -320,7 +322,8 @@ fn layout_of(bytes: &[u8]) -> Result<Layout, ParseError> {
     Err(ParseError::Length { what: "a RoboSense data packet", need, got: bytes.len() })
 }
 
-/// Writes the header of an M1's block: its time minus the packet's time, microseconds, and number of the return.
+/// Writes the header of an M1's block. `after_us` is the block's time minus the packet's time, `number` the number of
+/// the return.
 pub fn angled_block(shape: &Shape, block: usize, after_us: u8, number: u8, out: &mut [u8]) {
     let at = shape.block_at(block);
     [out[at], out[at + 1]] = [after_us, number];

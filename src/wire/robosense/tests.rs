@@ -21,8 +21,8 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// For each layout: type and kind of the model, azimuth step in hundredths of a degree, and the SHA-256 of an MSOP and of a
-/// DIFOP packet.
+/// For each layout: type and kind of the model, azimuth step in hundredths of a degree, and the SHA-256 of an MSOP and
+/// of a DIFOP packet.
 const GOLDENS: [(Layout, [u8; 2], u16, &str, &str); 8] = [
     (
         Layout::Rs16,

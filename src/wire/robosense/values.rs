@@ -54,8 +54,8 @@ fn civil(unix_us: i64) -> DateTime {
         .datetime()
 }
 
-/// Temperature field in sixteenths of a degree Celsius, least significant byte first: bits 3 to 7 of the first byte are the
-/// low bits of the magnitude, bits 0 to 6 of the second byte the high ones; bit 7 of the second byte is the sign.
+/// Temperature field in sixteenths of a degree Celsius, least significant byte first: bits 3 to 7 of the first byte are
+/// the low bits of the magnitude, bits 0 to 6 of the second byte the high ones; bit 7 of the second byte is the sign.
 pub fn temperature_le(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius);
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
@@ -66,8 +66,8 @@ pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
 
-/// Temperature field in sixteenths of a degree Celsius, most significant byte first: bit 7 of the first byte is the sign,
-/// bits 0 to 6 are the high bits of the magnitude; bits 4 to 7 of the second byte are the low bits.
+/// Temperature field in sixteenths of a degree Celsius, most significant byte first: bit 7 of the first byte is the
+/// sign, bits 0 to 6 are the high bits of the magnitude; bits 4 to 7 of the second byte are the low bits.
 pub fn temperature_be(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius).min(0x7ff);
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]

@@ -25,7 +25,7 @@ pub fn encode(value: u32, characters: usize, out: &mut Vec<u8>) {
 /// Decodes a number of up to five characters.
 ///
 /// # Errors
-/// There are no or too many characters, or one is not between `0` and `o`.
+/// There are no characters or too many, or a character is not between `0` and `o`.
 pub fn decode(text: &[u8]) -> Result<u32, ParseError> {
     if !(1..=MOST).contains(&text.len()) {
         return Err(ParseError::Length { what: "number", need: MOST, got: text.len() });

@@ -5,7 +5,8 @@ use crate::framer::{Framing, NoFrame, require};
 
 /// Length of the longest line of a scanner including its checksum, bytes.
 pub const LONGEST_LINE: usize = 71;
-/// Length of the longest accepted message, bytes. A scan of 1081 steps with three echoes and intensities has 22 kB.
+/// Length of the longest accepted message, bytes. A scan of 1081 steps with three echoes and intensities per step has
+/// 22 kB.
 pub const LONGEST_MESSAGE: usize = 1 << 16;
 
 /// One message.
@@ -38,7 +39,7 @@ pub enum Line {
 }
 
 impl Message {
-    /// An answer that consists of a status only.
+    /// An answer that has a status, but no lines.
     pub fn status(echo: &[u8], code: [u8; 2]) -> Self {
         Self { echo: echo.to_vec(), status: Status::Code(code), lines: Vec::new() }
     }

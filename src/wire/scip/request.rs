@@ -4,7 +4,7 @@
 use super::message::is_printable;
 use super::scan::ScanFormat;
 
-/// Longest text that a host may append to a request, characters without the semicolon.
+/// Largest length of the text that a host may append to a request, without the semicolon, characters.
 pub const LONGEST_TEXT: usize = 16;
 /// Number of bytes that a scanner stores of each line; the longest valid request has 32.
 pub const LONGEST_REQUEST: usize = 64;
@@ -98,7 +98,7 @@ pub enum Name {
     Scip2,
 }
 
-/// Form of a requested scan.
+/// Format of a requested scan, and whether it is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanCommand {
     /// Whether scans are streamed instead of sent once.
@@ -135,7 +135,7 @@ impl Name {
         }
     }
 
-    /// Form of the requested scan; `None` if the command requests no scan.
+    /// Format of the requested scan; `None` if the command requests no scan.
     pub fn scan(self) -> Option<ScanCommand> {
         let (is_stream, characters, has_intensity, has_echoes) = match self {
             Self::Md => (true, 3, false, false),
@@ -164,7 +164,7 @@ pub struct Request<'a> {
     pub name: Name,
     /// All parameters, unchecked characters; their lengths are [`Name::widths`].
     pub parameters: &'a [u8],
-    /// The host's text, including its semicolon if it has one; can be empty.
+    /// Text that the host appended to the request, including the semicolon if there is one; can be empty.
     pub text: &'a [u8],
 }
 
@@ -177,7 +177,7 @@ pub enum RequestError {
     /// Parameters are missing.
     #[error("parameters are missing")]
     TooShort,
-    /// The parameters are followed by text without a semicolon, which this scanner requires.
+    /// Text without a semicolon follows the parameters, but this scanner requires the semicolon.
     #[error("text after the parameters without a semicolon")]
     TooLong,
     /// The host's text is longer than [`LONGEST_TEXT`].
@@ -239,7 +239,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Splits a host's bytes into lines. Bytes can arrive in pieces of any length; memory is bounded.
+/// Splits a host's bytes into lines. Bytes can arrive in pieces of any length. At most [`LONGEST_REQUEST`] bytes are
+/// stored.
 ///
 /// LF and CR each end a line, and empty lines are ignored, so that CR LF is one line end. Frames from STX to ETX,
 /// which are requests to Hokuyo's safety scanners, are skipped.

@@ -26,15 +26,15 @@ impl Subrange {
     }
 }
 
-/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]. Every payload can therefore be parsed,
-/// and [`Command::emit`] reproduces it byte for byte.
+/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]. Every payload can therefore be
+/// parsed, and [`Command::emit`] reproduces it byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// 0x10: restarts the scanner.
     Reset,
     /// 0x20: changes the operating mode or the bit rate.
     Switch(Mode),
-    /// 0x30: requests values of one scan. The selector 1 means all values; drivers also send others.
+    /// 0x30: requests values of one scan. The selector 1 means all values; drivers also send other selectors.
     RequestScan {
         /// Selector of the values, 1 for all.
         selector: Vec<u8>,

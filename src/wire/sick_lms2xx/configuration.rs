@@ -16,8 +16,8 @@ mod field {
     pub const DAZZLE_EVALUATION: usize = 32;
 }
 
-/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most blocks are about monitored fields
-/// and contours; they are stored but have no effect here.
+/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most blocks configure monitored fields
+/// and contours; they are stored, but have no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
     bytes: [u8; CONFIGURATION_LEN],
@@ -53,7 +53,7 @@ impl Configuration {
         self
     }
 
-    /// Block A: echoes nearer than this are ignored, centimetres.
+    /// Block A: echoes below this distance are ignored, centimetres.
     pub fn blanking_cm(&self) -> u16 {
         u16::from_le_bytes([self.bytes[field::BLANKING], self.bytes[field::BLANKING + 1]])
     }
@@ -106,7 +106,7 @@ impl Configuration {
         self
     }
 
-    /// Block I: restart mode.
+    /// Block I: code of the restart mode.
     pub fn restart_mode(&self) -> u8 {
         self.bytes[field::RESTART_MODE]
     }

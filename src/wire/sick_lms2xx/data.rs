@@ -45,7 +45,7 @@ impl Unit {
 /// Content of the info word, which precedes a scan's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanInfo {
-    /// Number of values that follow, below 1024.
+    /// Number of values after the info word, below 1024.
     pub count: u16,
     /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
     pub quarters: u8,
@@ -169,7 +169,7 @@ impl MeasuringMode {
         self.code == 0x3f
     }
 
-    /// Largest range that a value can contain, units.
+    /// Largest range that a value can contain, in the [`Unit`] of the scan.
     pub fn max_range(self) -> u16 {
         if self.range_bits == 16 { u16::MAX - 9 } else { (1 << self.range_bits) - 10 }
     }

@@ -35,7 +35,7 @@ pub enum Item {
         /// Code and data.
         payload: Vec<u8>,
     },
-    /// The STX of a telegram with a wrong CRC. The bytes after STX are searched again.
+    /// The STX of a telegram with a wrong CRC. The search continues at the byte after STX.
     BadCrc {
         /// Address of the addressed scanner or, with bit 7 set, of the sending scanner.
         address: u8,

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! All numbers are little-endian. The host sends to the address 0x00; the scanner answers with 0x80 added to the
-//! address. `length` is that of the payload: a code, its data and, only from the scanner, a status byte. Between
+//! address. `length` is the length of the payload: a code, its data and, only from the scanner, a status byte. Between
 //! telegrams the scanner sends the single bytes [`ACK`] and [`NAK`]. [`frame`] splits a stream into telegrams,
 //! [`command`] has the host commands, [`reply`] the scanner's replies.
 //!
 //! Sources: the drivers sicktoolbox, MRPT, Carmen, Player, Robotics Library and Gearbox, which follow SICK's
-//! "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Where these contradict each other, the fields'
-//! comments say so.
+//! "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Where the drivers contradict each other, the
+//! comments of the fields say so.
 
 pub mod command;
 pub mod configuration;
@@ -37,7 +37,7 @@ pub const FACTORY_PASSWORD: [u8; 8] = *b"SICK_LMS";
 
 /// Status byte at the end of every telegram from the scanner.
 pub mod status_byte {
-    /// Value of bits 3 and 4 for the LMS 2xx family: bit 4 is set. In normal operation all other bits are 0.
+    /// Product family in bits 3 and 4: an LMS 2xx sets bit 4. In normal operation, all other bits of the byte are 0.
     pub const FAMILY: u8 = 0x10;
     /// Bits 0 to 2: level of a message: 0 none, 1 information, 2 warning, 3 error, 4 fatal error.
     pub const LEVEL: u8 = 0x07;
@@ -136,7 +136,7 @@ pub enum SpecialValue {
     Invalid = 0xf,
     /// The receiver is dazzled.
     Dazzled = 0xe,
-    /// Operation overflow.
+    /// Operation overflow (SICK's term).
     Overflow = 0xd,
     /// The signal-to-noise ratio is too small.
     LowSignal = 0xb,

@@ -18,7 +18,8 @@ pub struct Reply {
 }
 
 record! {
-    /// Counters of scans and telegrams, modulo 256; the scanner sends them with scans if so configured.
+    /// Real-time indices: counters of scans and telegrams, modulo 256. If configured, the scanner adds them to each
+    /// scan.
     #[derive(Copy, Eq)]
     Indices: Le 2 {
         /// Index of the scan.

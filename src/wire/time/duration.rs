@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Longest accepted duration, seconds: 366 days.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
-/// Reads a duration such as `10s`, `1.5s`, `500ms`, `2min`, `1h`, or plain seconds, of more than zero and at most 366 days.
-/// The error is a message for the user.
+/// Reads a duration such as `10s`, `1.5s`, `500ms`, `2min`, `1h`, or plain seconds, of more than zero and at most 366
+/// days. The error is a message for the user.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, f64); 5] =
         [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -24,8 +24,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Formats a time in microseconds with three significant digits in a suitable unit: `150 ns`, `7.25 us`, `19.6 ms`, `2.5 s`.
-/// Zeros at the end are omitted.
+/// Formats a time in microseconds with three significant digits in a suitable unit: `150 ns`, `7.25 us`, `19.6 ms`,
+/// `2.5 s`. Zeros at the end are omitted.
 pub fn describe_us(us: f64) -> String {
     describe_us_to(us, 3)
 }
@@ -39,7 +39,7 @@ pub fn describe_us_to(us: f64, digits: i32) -> String {
     // Values are rounded before the unit is selected: 999.96 us are 1 ms.
     let in_unit = |(unit, scale): (&'static str, f64)| (rounded(us / scale, digits), unit);
     let fitting = UNITS.into_iter().map(in_unit).find(|(value, _)| value.abs() >= 1.0);
-    // A nanosecond is the smallest unit, because no clock here has a finer resolution.
+    // A nanosecond is the smallest unit, because no clock in Menura has a finer resolution.
     let (value, unit) = fitting.unwrap_or(((us * 1e3).round(), "ns"));
     // Adding 0.0 removes the sign of a zero.
     format!("{} {unit}", value + 0.0)

@@ -29,8 +29,8 @@ message! {
         reserved1: u8,
         /// Settings of the pin that is active while bytes wait to be sent.
         tx_ready: u16,
-        /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity (0 even, 1 odd, 4 none), 12-13 stop bits (0 one, 1
-        /// one and a half, 2 two, 3 half).
+        /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity (0 even, 1 odd, 4 none), 12-13 stop bits (0 one,
+        /// 1 one and a half, 2 two, 3 half).
         mode: u32,
         /// UARTs: bit rate, bits per second.
         baud: u32,
@@ -116,13 +116,13 @@ message! {
         length_locked: u32,
         /// Delay set by the user.
         user_delay_ns: i32,
-        /// Flags: bit 0 active, 1 locked to GNSS time, 2 other values when locked, 3 `period` is a frequency, 4 `length`
-        /// is a time, 5 aligned to the second, 6 rising edge at the second.
+        /// Flags: bit 0 active, 1 locked to GNSS time, 2 other values when locked, 3 `period` is a frequency, 4
+        /// `length` is a time, 5 aligned to the second, 6 rising edge at the second.
         flags: u32,
     }
 }
 
-/// Rate n of a message: the message is sent with every n-th solution; 0: never.
+/// Output rate of a message. With the rate n, the receiver sends the message with every n-th solution; 0: never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgMsg {
@@ -162,7 +162,7 @@ impl Record for CfgMsg {
 }
 
 message! {
-    /// Clears, saves and loads settings, in this order. Bits select groups of settings.
+    /// Clears, saves and loads settings, in this order. Each bit of the masks selects a group of settings.
     #[derive(Eq)]
     CfgCfg 0x06 0x09 {
         /// Groups to reset to factory settings.
@@ -227,7 +227,7 @@ impl Record for CfgGnss {
     }
 }
 
-/// Key of a configuration item. Bits 28-30 are the size of the value, bits 16-23 the group.
+/// Key of a configuration item. Bits 28-30 code the size of the value, bits 16-23 are the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Key(pub u32);
@@ -339,8 +339,8 @@ impl Payload for CfgValdel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgValget {
-    /// Request of the host, version 0. A key whose low 16 bits are all ones requests its whole group; if the bits of
-    /// the group are all ones, too, it requests all items.
+    /// Request of the host, version 0 of the message. A key whose low 16 bits are all ones requests the whole group; if
+    /// the bits of the group are all ones, too, the key requests all items.
     Request {
         /// Layer: 0 RAM, 1 battery-backed RAM, 2 flash, 7 default.
         layer: u8,
@@ -349,7 +349,7 @@ pub enum CfgValget {
         /// Keys, at most 64.
         keys: Vec<Key>,
     },
-    /// Answer of the receiver, version 1.
+    /// Answer of the receiver, version 1 of the message.
     Answer {
         /// Requested layer.
         layer: u8,

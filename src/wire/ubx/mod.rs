@@ -2,7 +2,8 @@
 //!
 //! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's sums from class to
 //! payload, modulo 256. [`Frame`] is the frame around any payload; [`Message`] has the fields of the usual messages.
-//! All numbers are little-endian. Reserved bytes are stored, so that received messages are reproduced byte for byte.
+//! All numbers are little-endian. The names of fields end in the unit: `height_mm`, `lon_1e7_deg` (1e-7 degrees).
+//! Reserved bytes are stored, so that received messages are reproduced byte for byte.
 //!
 //! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description; gpsd's captures of
 //! a ZED-F9P and a NEO-M8T.

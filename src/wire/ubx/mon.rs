@@ -1,4 +1,4 @@
-//! MON and TIM messages: identity and state of the receiver, and time of its next pulse.
+//! MON and TIM messages: identity and state of the receiver, and time of its next PPS pulse.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// Time of the next pulse of the PPS; sent before that pulse.
+    /// Time of the next PPS pulse; sent before this pulse.
     TimTp 0x0d 0x01 16 {
         /// Time of week of the pulse, milliseconds.
         tow_ms: u32,
@@ -17,8 +17,8 @@ message! {
         quantisation_error_ps: i32,
         /// Week of the pulse.
         week: u16,
-        /// Flags: bit 0: time base (0 = GNSS, 1 = UTC); bit 1: UTC available; bits 2-3: RAIM (0 = unknown, 1 = inactive, 2 =
-        /// active); bit 4: quantisation error invalid.
+        /// Flags: bit 0: time base (0 = GNSS, 1 = UTC); bit 1: UTC available; bits 2-3: RAIM (0 = unknown, 1 =
+        /// inactive, 2 = active); bit 4: quantisation error invalid.
         flags: u8,
         /// References: bits 0-3 satellite system of the time (0 GPS), 4-7 source of UTC (3 USNO).
         reference: u8,

@@ -1,5 +1,5 @@
-//! NAV messages: position, velocity, time and satellites. Field names have the units of the wire. Positions are
-//! WGS84; `itow_ms` is the GPS time of week of the epoch.
+//! NAV messages: position, velocity, time and satellites. Positions are WGS84; `itow_ms` is the GPS time of week of the
+//! epoch. The names of fields end in the unit.
 
 use serde::Serialize;
 
@@ -202,7 +202,7 @@ message! {
         itow_ms: u32,
         /// Position: x, y, z.
         ecef_cm: [i32; 3],
-        /// Parts to add to x, y, z, -99 to 99.
+        /// Parts to add to x, y and z: -99 to 99 each.
         ecef_hp_100um: [i8; 3],
         /// Flags: bit 0 position invalid.
         flags: u8,
@@ -291,7 +291,7 @@ message! {
         /// Accuracy of the frequency.
         f_acc_ps_s: u32,
     }
-    /// Current number of leap seconds, and their next change.
+    /// Current number of leap seconds, and the next change of this number.
     NavTimels 0x01 0x26 24 {
         /// GPS time of week.
         itow_ms: u32,
@@ -353,7 +353,7 @@ message! {
         heading_1e5_deg: i32,
         /// Reserved.
         reserved2: [u8; 4],
-        /// Parts to add to north, east, down, -99 to 99.
+        /// Parts to add to north, east and down: -99 to 99 each.
         rel_pos_hp_100um: [i8; 3],
         /// Part to add to the length, -99 to 99.
         length_hp_100um: i8,
@@ -381,7 +381,7 @@ message! {
         duration_s: u32,
         /// Mean position: x, y, z.
         mean_ecef_cm: [i32; 3],
-        /// Parts to add to the mean position, -99 to 99.
+        /// Parts to add to the mean position: -99 to 99 each.
         mean_ecef_hp_100um: [i8; 3],
         /// Reserved.
         reserved2: u8,

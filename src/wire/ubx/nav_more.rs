@@ -100,7 +100,7 @@ message! {
         /// Reserved.
         reserved1: [u8; 10],
     }
-    /// Protection levels; they are invalid if the receiver's solution does not provide them.
+    /// Protection levels of position, velocity and time, each with a flag for its validity.
     NavPl 0x01 0x62 52 {
         /// Version of the message, 1.
         version: u8,

@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// Reports a received RTCM message, version 2.
+    /// Reports a received RTCM message. Version 2 of this UBX message.
     RxmRtcm 0x02 0x32 8 {
         /// Version of the message, 2.
         version: u8,
@@ -20,7 +20,7 @@ message! {
         /// Number of the RTCM message.
         message: u16,
     }
-    /// Reports a received correction message, version 1.
+    /// Reports a received correction message. Version 1 of this UBX message.
     RxmCor 0x02 0x34 12 {
         /// Version of the message, 1.
         version: u8,
@@ -74,7 +74,7 @@ record! {
     }
 }
 
-/// Raw measurements of all signals at one instant, version 1.
+/// Raw measurements of all signals at one instant. Version 1 of this UBX message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RxmRawx {
     /// GPS time of week on the receiver's clock.
@@ -119,7 +119,7 @@ impl Record for RxmRawx {
     }
 }
 
-/// One part of a satellite's navigation message, version 2.
+/// One part of a satellite's navigation message. Version 2 of this UBX message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RxmSfrbx {
     /// Satellite system as in [`super::nav::SatInfo`].

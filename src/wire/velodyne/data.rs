@@ -1,4 +1,4 @@
-//! Velodyne's data packet of 1206 bytes; [`super::position`] has the other UDP payload.
+//! Velodyne's data packet of 1206 bytes; [`super::position`] describes the other UDP payload.
 //!
 //! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), without calibration. Parsing
 //! keeps all received values, so that packets of every model and firmware are reproduced. [`DataPacket::check`]
@@ -23,7 +23,7 @@ pub const BLOCK_LEN: usize = 100;
 pub const POINT_LEN: usize = 3;
 /// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
-/// Upper limit of timestamps (exclusive): the microseconds of an hour.
+/// Number of microseconds in an hour. Timestamps are below this number.
 pub const HOUR_US: u32 = 3_600_000_000;
 
 /// Byte ranges of a block's fields.
@@ -164,7 +164,7 @@ pub struct DataPacket {
 }
 
 impl DataPacket {
-    /// The last six bytes for all models except the HDL-64E S1.
+    /// Encodes the last six bytes, for all models except the HDL-64E S1.
     ///
     /// `timestamp_us` counts from the UTC hour and must be below [`HOUR_US`]. `status` is return mode and product id;
     /// for HDL-64E S2 and S3, status type and value.
@@ -204,8 +204,8 @@ impl DataPacket {
 
     /// Model of the sender, as far as this packet identifies it; `None` if no model matches.
     ///
-    /// A single packet can be ambiguous, for example one of an HDL-64E S1 with only upper blocks, or one of a rare
-    /// mode. In rare cases it matches another model. Use several packets to decide.
+    /// A single packet can be ambiguous, for example a packet of an HDL-64E S1 that has only upper blocks. In rare
+    /// cases, a packet matches another model. Use several packets to decide.
     pub fn model(&self) -> Option<Model> {
         let banks = self.blocks.map(|block| Bank::from_flag(block.flag));
         if banks.iter().any(|bank| matches!(bank, Some(Bank::Third | Bank::Fourth))) {
@@ -224,8 +224,8 @@ impl DataPacket {
 
     /// Whether the packet has two returns per firing.
     ///
-    /// An HDL-64E sends no return mode, so blocks 0 and 2 are compared: with two returns per firing, they have the same bank
-    /// and azimuth. For other models, the return mode must be [`ReturnMode::Dual`].
+    /// An HDL-64E sends no return mode, so blocks 0 and 2 are compared: with two returns per firing, they have the same
+    /// bank and azimuth. For other models, the return mode must be [`ReturnMode::Dual`].
     pub fn is_dual_return(&self) -> bool {
         match self.model() {
             Some(Model::Hdl64e) => {
@@ -285,7 +285,7 @@ pub enum Issue {
         /// The timestamp, microseconds.
         timestamp_us: u32,
     },
-    /// Neither flags nor last bytes identify a model.
+    /// Neither the block flags nor the last bytes identify a model.
     UnknownModel {
         /// The last two bytes.
         status: [u8; 2],
@@ -314,7 +314,7 @@ impl fmt::Display for Issue {
 /// The models that a data packet can identify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
-    /// HDL-64E of any generation, identified by its lower blocks instead of a product id.
+    /// HDL-64E of any generation. It has no product id; its lower blocks or the end `DegC` identify it.
     Hdl64e,
     /// HDL-32E.
     Hdl32e,

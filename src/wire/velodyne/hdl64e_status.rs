@@ -62,14 +62,14 @@ pub enum StatusFormat {
 }
 
 /// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
-/// `UNIT#`. The other settings have the types 0xff to 0xf8. One public decoder expects the thresholds to have the next
-/// lower types; other decoders ignore the types.
+/// `UNIT#`. The other settings have the types 0xff to 0xf8. One public decoder expects the types 0xf7 and 0xf6 for the
+/// thresholds; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
     #[default]
     Own,
-    /// The types `6` and `7`, which other bytes at these positions of a cycle also have.
+    /// The types `6` and `7`, like other bytes at these positions of a cycle.
     Digits,
 }
 
@@ -235,12 +235,12 @@ pub struct StatusTable {
     pub thresholds: [u8; 2],
     /// Records by index of the laser.
     pub lasers: [LaserRecord; LASERS],
-    /// The seven bytes between one laser and the next. In an S3, the first of them has the warnings, see
-    /// [`StatusTable::set_warnings`]. The others are reserved.
+    /// The seven bytes between the record of a laser and the next record. In an S3, the first byte contains the
+    /// warnings, see [`StatusTable::set_warnings`]; the other bytes are reserved.
     pub gaps: [[u8; ROLLING_PER_CYCLE]; LASERS - 1],
     /// Year minus 2000, month, day, hour, minute, second; all 0xff for no time.
     pub calibration_time: [u8; 6],
-    /// Humidity in percent; reserved.
+    /// Reserved for the humidity, percent.
     pub humidity_percent: u8,
     /// Rotation rate, rpm.
     pub motor_rpm: i16,
@@ -292,7 +292,7 @@ impl StatusTable {
         }
     }
 
-    /// The warning bits; for an S3, the last ones that were sent.
+    /// The warning bits. A table of an S3 contains them 63 times; the last copy counts.
     pub fn warnings(&self) -> u8 {
         match self.format {
             StatusFormat::S2 => self.spare,
@@ -347,7 +347,7 @@ impl RollingStream {
         Self { threshold_types, ..self }
     }
 
-    /// Decodes 1820 bytes. Marker, laser indices and checksum must be valid.
+    /// Decodes 1820 bytes. Rejects a wrong length, marker, laser index or checksum.
     pub fn parse(format: StatusFormat, bytes: &[u8]) -> Result<StatusTable, ParseError> {
         let what = "rolling status stream";
         let bytes: &[u8; ROLLING_LEN] = bytes.try_into().map_err(|_| ParseError::Length {
@@ -405,7 +405,7 @@ impl RollingStream {
         Ok(table)
     }
 
-    /// Replaces the warning bits like [`StatusTable::set_warnings`].
+    /// Replaces the warning bits in the stream, as [`StatusTable::set_warnings`] does in a table.
     pub fn set_warnings(&mut self, bits: u8) {
         match self.format {
             StatusFormat::S2 => self.bytes[at::SPARE] = bits,
@@ -503,11 +503,11 @@ pub enum S1Status {
         /// Temperature, integer degrees C.
         degrees_c: u8,
     },
-    /// The form with the firmware version; also any other bytes.
+    /// The form with the firmware version. [`S1Status::parse`] also returns it for any other bytes.
     Version {
         /// Unused.
         padding: [u8; 2],
-        /// A counter.
+        /// Counter of unknown meaning.
         counter: u16,
         /// Version of the firmware.
         version: u16,

@@ -147,8 +147,10 @@ impl PositionPacket {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Writes a sentence, which includes its CR LF, to the NMEA area, followed by zeros. Rejects a sentence that does
-    /// not fit.
+    /// Writes `sentence`, which must include CR LF, to the NMEA area, and fills the rest of the area with zeros.
+    ///
+    /// # Errors
+    /// The sentence does not fit.
     pub fn set_nmea(&mut self, sentence: &str) -> Result<(), ParseError> {
         let (need, got) = (self.nmea_area.len(), sentence.len());
         if got > need {

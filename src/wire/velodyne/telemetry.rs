@@ -49,7 +49,7 @@ impl AdcCalibration {
     }
 }
 
-/// Fields of the telemetry area, whose other bytes are zero.
+/// Fields of the telemetry area; all other bytes of the area are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// Temperature of the top board, degrees C.

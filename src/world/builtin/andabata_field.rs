@@ -76,7 +76,7 @@ const CLEAR_OF_GOALS_M: f64 = 3.5;
 /// Number of attempts to find a free position. If all fail, an object can overlap with others.
 const TRIES: u32 = 200;
 
-// Identifiers of random streams; 1 to 5 are those in `planting`.
+// Each constant below identifies a random stream. The numbers 1 to 5 belong to `planting`.
 const ROCK_MODEL: u64 = 16;
 const ROCK_PLACE: u64 = 17;
 const TREE_PLACE: u64 = 18;

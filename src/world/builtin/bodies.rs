@@ -51,8 +51,8 @@ impl Body {
         loft(&mut self.mesh, &ring(low[2]), &ring(high[2]));
     }
 
-    /// Adds a round column between the centres `foot` and `head` of its end faces, with `radii` along x and y. It leans if
-    /// `head` is not above `foot`.
+    /// Adds a round column between the centres `foot` and `head` of its end faces, with `radii` along x and y. The
+    /// column leans if `head` is not above `foot`.
     fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
         let ring = |centre: [f64; 3]| -> Vec<DVec3> {
             (0..ROUND)

@@ -47,14 +47,15 @@ const CELLS: u32 = 240;
 const CELL_M: f64 = 0.25;
 /// Waves that form the roughness.
 const WAVES: u32 = 12;
-/// Depth by which stems and bales are sunk into the ground, metres.
+/// Depth of the lower ends of stems and bales below the ground, metres.
 const IN_GROUND_M: f64 = 0.1;
 /// Range of the vertical scale of the grass model, whose blades are 0.25 to 0.5 m long.
 const GRASS_SCALE: [f64; 2] = [0.26, 0.34];
 /// Diffuse reflectance of hay; an estimate without a source.
 const HAY_REFLECTANCE: f32 = 0.45;
 
-// Identifiers of random streams; 1 to 5 are those in `planting`, 16 to 20 those in `andabata_field`.
+// Each constant below identifies a random stream. The numbers 1 to 5 belong to `planting`, 16 to 20 to
+// `andabata_field`.
 const STEM: u64 = 32;
 const GRASS_PLACE: u64 = 33;
 

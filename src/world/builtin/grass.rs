@@ -25,7 +25,7 @@ pub(super) fn clump(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "grass clump".into(), ..Mesh::default() };
     for blade in 0..BLADES {
         let mut rng = random::stream(seed, 0, u64::from(blade));
-        // In the middle, roots are denser than on a uniform disc.
+        // A uniform radius makes the roots denser in the middle than a uniform distribution on the disc.
         let radius = ROOT_RADIUS_M * random::uniform(&mut rng, 0.0, 1.0);
         let (sin, cos) = libm::sincos(random::angle(&mut rng));
         let root = DVec3::new(radius * cos, radius * sin, -ROOT_DEPTH_M);

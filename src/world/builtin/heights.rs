@@ -41,7 +41,7 @@ impl HeightGrid {
         }
     }
 
-    /// Height of the mesh at `p`, metres.
+    /// Height of the mesh at `p`, metres; outside of the mesh, the height of the nearest point of its edge.
     pub fn height(&self, p: DVec2) -> f64 {
         let (cell, s, t) = self.cell(p);
         let [a, b, c, d] = cell;

@@ -21,7 +21,7 @@ pub const CLEAR_RADIUS_M: f64 = 4.0;
 /// Number of sides of the prism that represents a wire.
 const WIRE_SIDES: u32 = 6;
 
-// Identifiers of random streams.
+// Each constant below identifies a random stream.
 const GRASS_MODEL: u64 = 1;
 const GRASS_PLACE: u64 = 2;
 

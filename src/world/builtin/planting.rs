@@ -19,7 +19,7 @@ pub const LANE_TO_GRASS_M: f64 = 1.0;
 /// closer.
 const TREE_SPACING_M: f64 = 5.0;
 
-// Identifiers of random streams. Together with the seed they determine shapes and positions.
+// Each constant below identifies a random stream. The stream and the seed determine shapes and positions.
 pub(super) const RELIEF: u64 = 1;
 pub(super) const TREE_MODEL: u64 = 2;
 pub(super) const GRASS_MODEL: u64 = 3;

@@ -36,7 +36,7 @@ const ROOTS: u64 = 7;
 /// Amplitude of the noise that represents the litter, metres.
 const LITTER_M: f64 = 0.01;
 
-// Identifiers of random streams; 1 to 5 are those in `planting`.
+// Each constant below identifies a random stream. The numbers 1 to 5 belong to `planting`.
 const BANK: u64 = 6;
 const ROOT: u64 = 7;
 const LITTER: u64 = 8;
@@ -106,8 +106,8 @@ fn floor(parameters: &RootStepParameters, cells: u32) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, BANK, 0);
     let bends = [(40.0, 1.5), (17.0, 0.6), (5.0, 0.15)]
         .map(|(length, swing)| (TAU / length, random::angle(&mut rng), swing));
-    // The addition theorem needs sine and cosine for each row and each column only, not for every corner. The phase
-    // is part of the columns' angle.
+    // By the addition theorem, sines and cosines of rows and columns are sufficient for all corners. The phase is part
+    // of the columns' angle.
     let columns: Vec<Vec<(f64, f64)>> = (0..=cells)
         .map(|column| {
             let x = corner(cells, cell_m, column, 0).x;

@@ -28,8 +28,8 @@ pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
 const LEAF_AREA_M2: f64 = 75.0;
 /// Limits of the mean length of a tree's leaves, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
-/// Golden angle, radians: 180 (3 - sqrt 5) degrees. With this angle, successive leaves and branches shade one another
-/// least.
+/// Golden angle, radians: 180 (3 - sqrt 5) degrees. Successive leaves and branches are turned by this angle around the
+/// stem.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
 /// One level of branching.
@@ -78,8 +78,8 @@ fn wood_triangles(plan: &[Generation]) -> usize {
     triangles
 }
 
-/// The tree for `seed`: ground level z = 0, trunk at the origin, [`HEIGHT_M`] tall. It has
-/// `triangles` triangles (at least 1000), or one less if that is odd.
+/// The tree for `seed`: ground level z = 0, trunk at the origin, [`HEIGHT_M`] tall. The number of its triangles is
+/// `triangles`, but at least 1000 and rounded down to an even number.
 pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId) -> Mesh {
     let triangles = triangles.max(1000) as usize & !1;
     let plan =
@@ -315,8 +315,8 @@ enum LeafShape {
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
-    /// Vertices of a leaf of length 1: coordinates along it, aside, and above its face. The first is its
-    /// base.
+    /// Vertices of a leaf of length 1: coordinates along the leaf, aside, and above its face. The first vertex is the
+    /// leaf's base.
     fn vertices(self) -> &'static [[f64; 3]] {
         match self {
             Self::Folded => &[[0.0; 3], [1.0, 0.0, -0.12], [0.45, 0.32, 0.08], [0.45, -0.32, 0.08]],

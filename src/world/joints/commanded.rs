@@ -11,7 +11,7 @@ use crate::world::actuation::{Actuation, Command};
 /// Length of an integration step, nanoseconds.
 const STEP_NS: u64 = 1_000_000;
 const STEP_S: f64 = 1e-3;
-/// Number of stored steps: two minutes, which is much longer than any sensor's delay.
+/// Number of stored steps: two minutes. An assumption: no sensor needs older states.
 const MOST_STEPS: usize = 120_000;
 /// Largest number of waiting commands. If there are more, the earliest command is dropped.
 const MOST_ORDERS: usize = 10_000;

@@ -166,7 +166,7 @@ struct Look {
 struct TextureUse {
     /// Number of the texture coordinate set, `TEXCOORD_n`.
     set: u32,
-    /// Transforms texture coordinates to the image: columns and offset.
+    /// Columns of the matrix that transforms texture coordinates to the image; `offset` is added afterwards.
     columns: [[f32; 2]; 2],
     offset: [f32; 2],
 }

@@ -18,7 +18,7 @@ pub(super) struct Document<'a> {
     lines: Vec<usize>,
 }
 
-/// A value in a [`Document`].
+/// A value in a [`Document`]. The functions that read a value return a fault if the value is of another kind.
 #[derive(Clone)]
 pub(super) struct Node<'a> {
     document: &'a Document<'a>,

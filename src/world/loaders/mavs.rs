@@ -101,7 +101,7 @@ impl Roots {
     }
 }
 
-/// Identifiers of random streams; the index of the entry in its array is added to them.
+/// Base numbers of random streams. The stream of an entry has the base number plus the entry's index in its array.
 mod streams {
     pub const OBJECTS: u64 = 0x100_0000_0000;
     pub const VEGETATION: u64 = 0x200_0000_0000;

@@ -402,7 +402,7 @@ mod tests {
     fn highlights_are_those_that_somebody_meant() {
         let finish = |text: &str| finished(&format!("newmtl m\nKd 0.4 0 0\nNs 60\n{text}")).1;
         let glossy = |peak| Finish::Glossy { peak, exponent: 60.0 };
-        // Half of all files have this highlight for soil and leaves.
+        // Some programs write this highlight for every surface, even for soil and leaves.
         assert_eq!(finish("Ks 0.5 0.5 0.5\nillum 2"), Finish::Matt);
         assert_eq!(finish("Ks 0.55 0 0\nillum 2"), glossy(0.55));
         assert_eq!(finish("Ks 0.9 0 0"), glossy(0.6));
@@ -436,7 +436,7 @@ mod tests {
             let (reflectance, finish, _) = finished(text);
             (reflectance, finish)
         };
-        // Values that programs write for every material have no effect.
+        // Values that some programs write for every material have no effect.
         let usual = "Kd 0.8 0.8 0.8\nKs 0.5 0.5 0.5\nNs 250\nNi 1.45\nd 1.0\nillum 2";
         let named = |name: &str| look(&format!("newmtl {name}\n{usual}"));
         assert_eq!(named("shop_window"), (materials::DIRT, materials::PANE));

@@ -11,7 +11,7 @@ pub trait Resolver {
     /// Reads the whole file at `path`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] for a missing file, otherwise the error of the operating system.
+    /// [`io::ErrorKind::NotFound`] for a missing file, otherwise the reason why the file cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// Whether a file or folder exists at `path`.

@@ -4,13 +4,14 @@
 //! transforms the pulse into the body's frame. A passing car is therefore stretched or shortened as in a real scan
 //! (Elmquist et al. 2021, figure 5).
 //!
-//! Poses are computed at whole milliseconds of the run and interpolated; at an acceleration of 10 m/s² the
-//! error is a micrometre. The grid does not depend on the call, so the result of a pulse depends on its
-//! firing time alone.
+//! Poses are computed at whole milliseconds of the run and interpolated; at an acceleration of 10 m/s² the error is a
+//! micrometre. The times of these poses are the same for every call, so the result of a pulse depends only on its
+//! firing time.
 //!
-//! Cost: for an object outside the cone around all pulses of a call, a call costs two poses and a comparison, and one more
-//! of each for every further millisecond that it spans. For other objects, each pulse is compared with the object's bounding
-//! ball, and only pulses that can hit the ball are transformed and traced (measured in `benches/RESULTS.md`).
+//! Cost: an object outside the cone around all pulses of a call costs two poses and one comparison, plus one pose and
+//! one comparison for each further millisecond between the first and the last firing. For other objects, each pulse is
+//! compared with the object's bounding ball, and only pulses that can hit the ball are transformed and traced (measured
+//! in `benches/RESULTS.md`).
 //!
 //! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, and only up
 //! to the hits found so far. The resulting hits are the same.

@@ -86,7 +86,7 @@ impl Binary {
         self.below[index / 2][index % 2] = below;
     }
 
-    /// Indices of all nodes, each before those of its children.
+    /// Indices of all nodes, each node before its children.
     pub fn parents_first(&self) -> Vec<u32> {
         let mut all = Vec::with_capacity(self.len());
         all.push(ROOT as u32);
@@ -231,8 +231,8 @@ impl<'a> Mover<'a> {
         let own = *tree.bounds(node);
         let parent = self.parent(node);
         let mut best = Best { place: ROOT, gain: 0.0, own, own_area: own.half_area() };
-        // Area that removing `node` saves in the ancestors visited so far, and the box of the nodes that remain below
-        // the last of them.
+        // `saved`: area that removing `node` saves in the ancestors visited so far. `rest`: box of the nodes that
+        // remain below the last of these ancestors.
         let mut saved = tree.bounds(parent).half_area();
         let mut sibling = node ^ 1;
         let mut rest = *tree.bounds(sibling);

@@ -1,10 +1,10 @@
 //! Bundles: pulses that traverse the trees together.
 //!
-//! A bundle has its own frame: `z` points along its middle and `x` from its first pulse towards its last. The origin
-//! is the exit point of its first pulse. Each ray is `x = slope_x z + shift_x` there (and the same in `y`), so that
-//! rays may start at different points and have a common depth `z`. Exit points are close together, even if the rays
-//! of a pulse meet far behind them. A lane is one ray in a register of eight, ordered along `x`, so that a small
-//! surface concerns few registers.
+//! A bundle has its own frame: `z` points along its middle and `x` from its first pulse towards its last. The origin is
+//! the exit point of its first pulse. Each ray is `x = slope_x z + shift_x` there (and the same in `y`), so that rays
+//! may start at different points and have a common depth `z`. Exit points are close together, even if the rays of a
+//! pulse meet far behind them. A register has eight lanes, and each lane holds one ray. Rays are ordered along `x`, so
+//! that a small surface affects few registers.
 //!
 //! Parallel rays ([`super::shade`]) have no slopes. Boxes and triangles are compared with their shifts instead.
 
@@ -17,7 +17,7 @@ pub const LANES: usize = 8;
 /// Number of registers in a bundle. It equals the number of `f32` in a register, so that one operation can select among
 /// the registers.
 pub const REGISTERS: usize = 8;
-/// Number of rays in a bundle. A set of rays is a `u64`.
+/// Number of rays in a bundle. A set of rays is stored as the bits of a `u64`.
 pub const MAX_LANES: usize = LANES * REGISTERS;
 /// Largest angle between the first pulse of a bundle and any other one, radians.
 const MAX_SPREAD_RAD: f64 = 0.05;
@@ -30,7 +30,7 @@ const MAX_SHIFT_M: f64 = 0.05;
 const MAX_SPOT_M: f64 = 0.1;
 /// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
 pub const ROUNDING: f32 = 1e-6;
-/// Index that stands for no surface.
+/// Index of the surface of a ray without a hit.
 pub const NONE: u32 = u32::MAX;
 
 /// One value for each lane of a register.

@@ -18,9 +18,9 @@ use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 /// Largest number of triangles in a leaf; they are tested in one vector.
 const TRIANGLES_PER_LEAF: u32 = 8;
 
-/// Limit of coordinates, metres, above which a triangle's depths are computed in `f64`: a coordinate in the bundle's frame
-/// exceeds it, and the mesh also extends beyond it. At the limit, the error of `f32` would be a tenth of a millimetre; on a
-/// plane 200 km wide it would be ten metres.
+/// A triangle's depths are computed in `f64` if one of its coordinates in the bundle's frame exceeds this limit,
+/// metres, and its mesh also extends beyond the limit. At the limit, the error of `f32` would be a tenth of a
+/// millimetre; on a plane 200 km wide it would be ten metres.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -50,9 +50,11 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Dividing the instances may add as many parts as there are instances, but at least this number and at most `MOST_PARTS`. A
-/// million copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
+/// Number of parts that dividing the instances may add in every scene. With more instances, it may add as many parts as
+/// there are instances, up to [`MOST_PARTS`].
 const LEAST_PARTS: usize = 1_000;
+/// Largest number of parts that dividing the instances may add. A million copies that overlap gain nothing from twice
+/// as many parts, and take seconds longer to build.
 const MOST_PARTS: usize = 100_000;
 
 /// Number of triangles above which a mesh is large. Trees of large meshes are built one after the other.
@@ -99,7 +101,8 @@ pub(super) struct TriangleBlock {
 
 /// Number of bits of a triangle's index. The other bits of [`TriangleBlock::index`] are the material's.
 const INDEX_BITS: u32 = 28;
-/// Largest number of materials in a palette; as an index, it stands for all other materials.
+/// Largest number of materials in a palette. A palette index of this value means that the material is not in the
+/// palette.
 const PALETTE: usize = (1 << (32 - INDEX_BITS)) - 1;
 const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 

@@ -25,7 +25,7 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::Pulse;
 
-/// Least cosine of incidence. A ray with a smaller one misses the triangle.
+/// Least cosine of incidence. A ray with a smaller cosine misses the triangle.
 const LEAST_COSINE: f32 = 1e-9;
 
 const INVERSE_SEED: u32 = 0x7ef3_11c7;

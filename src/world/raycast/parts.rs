@@ -14,8 +14,9 @@ use super::boxes::Bounds;
 const SAMPLE: usize = 1 << 14;
 /// Each side of a split must contain at least 1 / `LEAST_SHARE` of the sample.
 const LEAST_SHARE: usize = 16;
-/// Number of bits of a word's index. `PLACE_BITS` is the number of bits of its position along each axis.
+/// Number of bits of a word's index.
 pub const INDEX_BITS: u32 = 28;
+/// Number of bits of a word's position along each axis.
 const PLACE_BITS: u32 = 12;
 const _: () = assert!(INDEX_BITS + 3 * PLACE_BITS == 64);
 
@@ -87,12 +88,11 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
             all.iter().step_by(step).map(|&word| (self.bounds)(index(word))).collect();
         let half = all.len() / 2;
         let Some(border) = Border::best(sample.iter(), BINS, sample.len() / LEAST_SHARE) else {
-            // Most primitives are at the same position.
+            // There is no border, because most primitives are at the same position.
             return half;
         };
         let before = bring_to_front(all, |word| border.is_before(&self.middle(word)));
-        // The sample may mislead: it takes primitives at regular intervals, and the sampled ones may happen to lie
-        // apart.
+        // The sample contains primitives at regular intervals, so their positions may differ from those of all others.
         let least = (all.len() / (4 * LEAST_SHARE)).max(1);
         if before < least || all.len() - before < least { half } else { before }
     }

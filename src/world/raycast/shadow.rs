@@ -12,8 +12,9 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// For depths up to this one, [`HUGE`] replaces the inverse. With infinity, the product with a bound of zero would be NaN.
+/// Depths up to this one have [`HUGE`] as their inverse.
 const TINY: f32 = 1e-30;
+/// Finite inverse of depths up to [`TINY`], because the product of infinity and a bound of zero would be NaN.
 const HUGE: f32 = 1e30;
 
 /// The transform from a frame to the bundle's frame.

@@ -2,9 +2,9 @@
 //!
 //! [`super::shadow`] encloses a box again in the axes of the bundle: a wall that is oblique to the bundle becomes a
 //! block as deep as the wall is long. In its own axes a box keeps its size. There a ray is `origin + depth * slope`,
-//! and a bundle has bounds of `slope` on each axis. A few operations give the range of depth between each pair of
-//! sides (Kay and Kajiya, Ray Tracing Complex Scenes, SIGGRAPH 1986), here for all rays at once. Parallel rays have
-//! one slope; boxes are widened by their shifts instead.
+//! and a bundle has bounds of `slope` on each axis. A few operations give the range of depth between each pair of sides
+//! (Kay and Kajiya, Ray Tracing Complex Scenes, SIGGRAPH 1986), here for all rays at once. Parallel rays all have the
+//! same slope; for them, boxes are widened by the rays' shifts.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x4, f32x8};
@@ -135,7 +135,7 @@ impl Slabs {
         for axis in 0..3 {
             let middle = middle[axis] - self.origin[axis];
             let half = half[axis] + self.slack[axis];
-            // For a box behind the origin this is wrong, but its `far` is negative.
+            // For a box behind the origin, `near` is wrong. Such a box is excluded because its `far` is negative.
             near = near.max((middle.abs() - half) * self.steep[axis]);
             far = far.min(middle * self.flat[axis] + half * self.flat_size[axis]);
         }

@@ -231,7 +231,7 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
         }
         rays
     };
-    // Both arguments of `beyond` are constants, so that the compiler unrolls both loops.
+    // Each call of `beyond` has a constant argument, so that the compiler unrolls its loop.
     entry.rays & if bundle.registers() <= 2 { beyond(2) } else { beyond(REGISTERS) }
 }
 

@@ -1,10 +1,10 @@
 //! A motion that another simulator controls: poses and twists that arrive during the run.
 //!
-//! Between datagrams the body moves with its last twist, which is constant in the body's frame (a screw motion). A
-//! pose applies from the time at which it is valid, not from its arrival. This needs the difference between the
-//! sender's clock and the run's clock, which is computed under the assumption that the fastest datagrams had no
-//! delay; slower datagrams are extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the
-//! body stops at its position at that time.
+//! Between datagrams the body moves with its last twist, which is constant in the body's frame (a screw motion). A pose
+//! applies from the time at which it is valid, not from its arrival. This needs the difference between the sender's
+//! clock and the run's clock. The difference is computed under the assumption that the fastest datagrams had no delay.
+//! The pose of a slower datagram is extrapolated by the datagram's delay. If nothing arrives for
+//! [`FeedConfig::hold_after_ns`], the body stops at its position at that time.
 //!
 //! This module opens no socket; the engine passes the datagrams in.
 
@@ -22,13 +22,13 @@ use crate::time::SimTime;
 use crate::wire::feed::{FeedFault, PoseTwist};
 use crate::world::body_state::{BodyState, ShownPose};
 
-/// Largest number of stored poses. Older poses serve firings that are rendered late.
+/// Largest number of stored poses. Poses before the latest one serve firings that are rendered late.
 const KEPT: usize = 64;
-/// Largest number of missing sequence numbers between two datagrams, as in RFC 3550 (`MAX_DROPOUT`).
+/// Largest forward step of sequence numbers within a stream, as in RFC 3550 (`MAX_DROPOUT`).
 const MAX_DROPOUT: u64 = 3000;
 /// Largest backward step of sequence numbers within a stream, as in RFC 3550 (`MAX_MISORDER`).
 const MAX_MISORDER: u64 = 100;
-/// Largest relative drift between the sender's clock and the run's clock.
+/// Largest relative drift between the sender's clock and the run's clock; an assumption.
 const DRIFT: f64 = 2e-4;
 
 /// The latest poses of a sender. One thread writes, all threads read.
@@ -41,7 +41,7 @@ pub struct Feed {
 #[derive(Debug, Default)]
 struct State {
     kept: VecDeque<Arc<Sample>>,
-    /// Log entries not yet taken; `None` if no log is kept.
+    /// Log entries that [`Feed::take_log`] has not returned yet; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
     /// The sender's last datagram, if its number or time was far from the previous ones. The next datagram may confirm
@@ -71,7 +71,7 @@ struct Sample {
     rate_rad_s: DVec3,
 }
 
-/// A log entry not yet taken.
+/// A log entry that [`Feed::take_log`] has not returned yet.
 #[derive(Debug)]
 enum Logged {
     /// A pose that readers may still use.

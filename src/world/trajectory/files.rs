@@ -40,7 +40,7 @@ pub use gpx::parse_gpx;
 pub const MAX_COORDINATE_M: f64 = 1e7;
 /// Largest time, seconds; up to it, an `f64` rounds times by less than a microsecond.
 const MAX_TIME_S: f64 = 1e10;
-/// Largest file read, bytes.
+/// Largest size of a trajectory file, bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Formats of trajectory files.
@@ -69,7 +69,7 @@ pub struct Pose {
     pub orientation: Option<DQuat>,
 }
 
-/// Reads a trajectory file; its suffix determines the format.
+/// Reads a trajectory file; its suffix determines the format. The error is the first fault of the file.
 pub fn read(path: &Path, geo: &GeoOrigin) -> Result<(Format, Vec<Pose>), FileFault> {
     let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or("").to_ascii_lowercase();
     let format = match suffix.as_str() {

@@ -5,8 +5,8 @@ use glam::DVec3;
 use super::cubic::{ArcLength, Cubic};
 use super::spline::{BSpline, Deviation, Fit, Grid};
 
-/// Largest relative error of the speed (ripple) that a fitted path should have; finer knots are tried until it is
-/// reached.
+/// Wanted limit of a fitted path's speed ripple, the largest relative error of the speed. Knots are refined until the
+/// ripple is below the limit.
 const WANTED_RIPPLE: f64 = 1e-4;
 /// Speed ripple above which a path is rejected as having a cusp, even with the finest knots.
 const LARGEST_RIPPLE: f64 = 1e-2;
@@ -137,8 +137,8 @@ pub struct SinePath {
     across: DVec3,
     length_m: f64,
     amplitude_m: f64,
-    /// Difference between x and `length_m` times the passed share of a half wave, over arc length; it repeats every
-    /// half wave.
+    /// x minus `length_m` times the share of the half wave's arc length that has passed, as a function of arc length.
+    /// The function repeats every half wave.
     ahead: BSpline<1>,
 }
 
@@ -230,7 +230,7 @@ pub struct FittedPath {
 
 /// Fits a path to points (metres, World). The path stays within `allowed_m` of the curve that interpolates them, unless
 /// that needs too many spans; [`FittedPath::deviation_m`] states the deviation. Points nearer than `thin_m` to the
-/// previous one are skipped.
+/// previous one are skipped. The error is the reason why the points do not form a path.
 pub fn fit_path(
     points: &[DVec3],
     closed: bool,

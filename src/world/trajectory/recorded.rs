@@ -6,8 +6,8 @@ use super::path::{AngleJet, PositionJet, position_jet, thin};
 use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
 use crate::frames::quat_from_rpy;
 
-/// Least interval between knots, seconds, except in recordings shorter than eight such intervals. The body of a robot does
-/// not change its motion faster.
+/// Least interval between knots, seconds, except in recordings shorter than eight such intervals. An assumption: the
+/// body of a robot does not change its motion faster.
 const LEAST_SPACING_S: f64 = 0.05;
 /// If a gap between samples is longer than this number of spans of the spline, a straight line fills it, which cannot
 /// overshoot.
@@ -75,7 +75,7 @@ impl Recorded {
         let (q, rate) = self.attitude(u);
         let forward = q * DVec3::X;
         let change = q * rate.cross(DVec3::X);
-        // With the nose straight up or down there is no heading.
+        // If the body's x axis is vertical, there is no heading; the limit avoids a division by zero.
         let squared = (forward.x * forward.x + forward.y * forward.y).max(1e-12);
         [libm::atan2(forward.y, forward.x), (forward.x * change.y - forward.y * change.x) / squared]
     }
@@ -91,10 +91,10 @@ impl Recorded {
     }
 }
 
-/// Smooths a recording of 2 or more poses. Knots are about 0.05 s apart, or the median sample interval if that is longer,
-/// but at most an eighth of the duration. Positions stay within `allowed_m` of the samples, as far as these knots allow.
-/// Without orientations the robot is level and faces along its path; headings are computed over distances of
-/// `heading_step_m`.
+/// Smooths a recording of 2 or more poses. Knots are about 0.05 s apart, or the median sample interval if that is
+/// longer, but at most an eighth of the duration. Positions stay within `allowed_m` of the samples, as far as these
+/// knots allow. Without orientations the robot is level and faces along its path; headings are computed over distances
+/// of `heading_step_m`. The error [`Tumbling`] means that orientations change too fast.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,

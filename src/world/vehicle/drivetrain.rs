@@ -80,9 +80,9 @@ pub(super) struct Drivetrain {
 /// State that changes during the motion.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Set points and speeds of the motors of each side. For a robot with steering, both entries are those of the
-    /// rear axle.
+    /// Set point of each side's motor: left, right. For a robot with steering, both are that of the rear axle.
     setpoint_m_s: [f64; 2],
+    /// Speed of each side's motor: left, right. For a robot with steering, both are that of the rear axle.
     speed_m_s: [f64; 2],
     steering_setpoint_rad: f64,
     steering_rad: f64,

@@ -19,7 +19,7 @@ pub const STEP_NS: u64 = 1_000_000;
 /// Length of a step in seconds.
 pub(super) const STEP_S: f64 = STEP_NS as f64 * 1e-9;
 
-/// Length of the history, nanoseconds. No sensor needs older states.
+/// Length of the history, nanoseconds. An assumption: no sensor needs older states.
 const KEPT_NS: u64 = 60_000_000_000;
 
 /// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels (metres); or

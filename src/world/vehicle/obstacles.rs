@@ -1,9 +1,10 @@
 //! Obstacles that the body collides with.
 //!
-//! The body is a box. It is as long and wide as the footprint, and reaches from [`DriveBody::blocks_above_m`] above
-//! the plane of the wheels up to the body's height. At each check, rays leave the faces that move outward, from
-//! points at most 5 cm apart across and 15 cm apart upward, each in the direction of its point's motion. The length
-//! of a ray is the distance until the next check plus the braking distance. A ray passes
+//! The body is a box. It is as long and wide as the footprint, and reaches from [`DriveBody::blocks_above_m`] above the
+//! plane of the wheels up to the body's height. At each check, rays leave the faces that move outward, from points at
+//! most 5 cm apart across and 15 cm apart upward, each in the direction of its point's motion. On faces wider than 3 m
+//! or higher than 1.35 m, the points are farther apart. The length of a ray is the distance until the next check plus
+//! the braking distance. A ray passes
 //!
 //! - surfaces of the materials that the robot drives through (grass and leaves, unless the rig names others), and
 //! - surfaces that are at most [`DriveBody::blocks_above_m`] above the ground 0.1 m before them: wheels roll over
@@ -23,12 +24,13 @@ use crate::time::SimTime;
 use crate::world::ground::GroundHeight;
 use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
-/// Largest distance between rays across a face, metres. The next constant is the largest distance upward.
+/// Largest distance between neighbouring rays across a face, metres.
 const ACROSS_M: f64 = 0.05;
+/// Largest vertical distance between neighbouring rays, metres.
 const UPWARD_M: f64 = 0.15;
-/// Largest number of gaps between rays across a face; the next constant is the largest number of rays upward. On bodies
-/// too large for these numbers, the distances between rays are larger.
+/// Largest number of gaps between rays across a face. On a wider face, the gaps exceed [`ACROSS_M`].
 const MOST_ACROSS: u32 = 60;
+/// Largest number of rays above one another. On a taller body, the gaps exceed [`UPWARD_M`].
 const MOST_UPWARD: u32 = 10;
 /// Rays start up to this distance inside the body, so that surfaces in contact with the body are hit; metres.
 const INSET_M: f64 = 0.1;
@@ -169,7 +171,7 @@ impl Lookout {
                 ];
                 let outward_m_s = moves[0] * normal[0] + moves[1] * normal[1];
                 let speed_m_s = (moves[0] * moves[0] + moves[1] * moves[1]).sqrt();
-                // A point that moves along its face hits nothing that the face's corners do not hit.
+                // A point that moves along its face hits only surfaces that the corners of the face also hit.
                 if outward_m_s <= STANDS_M_S.max(1e-3 * speed_m_s) {
                     continue;
                 }

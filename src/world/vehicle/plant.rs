@@ -67,7 +67,8 @@ pub(super) struct Plant {
     /// Time from which an obstacle stops the body, if any.
     stops_at: Option<SimTime>,
     touches: bool,
-    /// `None` without an emergency stop. During one: the last drive command that arrived since it began, if any.
+    /// `None` without an emergency stop. During a stop: the last drive command that has arrived since the stop began,
+    /// if any.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// Commands by time, then serial number.
@@ -269,7 +270,8 @@ impl Plant {
     }
 
     /// Heights of the ground under the wheels of a body at `place` (x, y, yaw), World, metres. `about_m` has the
-    /// present heights of the wheels: surfaces more than [`OVERHEAD_M`] above a wheel are ignored.
+    /// present heights of the wheels. A surface more than [`OVERHEAD_M`] above a wheel counts only if there is no lower
+    /// one.
     fn heights(
         &self,
         ground: &dyn GroundHeight,

@@ -1,13 +1,14 @@
 //! Ride of the body on its wheels: height, and slopes forward and to the left.
 //!
-//! Each wheel carries the body with the force `k (wheel - corner) + c (wheel - corner)'` at a corner of its
-//! footprint. The sums of these forces and of their moments accelerate heave, pitch and roll. The equation
-//! has two settings:
+//! Each wheel carries the body with the force `k (wheel - corner) + c (wheel - corner)'` at a corner of its footprint;
+//! the prime marks the time derivative. The sums of these forces and of their moments accelerate heave, pitch and roll.
+//! The equation has two settings:
 //!
-//! - **Rigid**, the default: a smoothing. No real robot has it, but an IMU needs a continuous velocity. Heave, pitch and
-//!   roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of a second are
-//!   halved. The damping ignores the rates of the wheels. Such a filter lags by 80 ms. The terrain is therefore looked up at
-//!   the wheels' positions 80 ms later, so that there is no lag on an even slope.
+//! - **Rigid**, the default: a smoothing without a counterpart in real robots, because an IMU needs a continuous
+//!   velocity. Heave, pitch and roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period
+//!   of a quarter of a second are halved. The damping ignores the rates of the wheels. This filter has a lag of 80 ms.
+//!   The terrain is therefore queried at the positions that the wheels reach 80 ms later, which cancels the lag on an
+//!   even slope.
 //! - **Suspension**: springs and dampers from the rig, with the body's mass and the inertia of a box. An unloaded
 //!   wheel hangs free. Beyond its stroke, a spring meets a stop that is ten times as stiff.
 //!
@@ -48,9 +49,11 @@ pub(super) struct Riding {
 pub(super) struct Ride {
     /// Half of the distances between the wheels, along and across the body, metres.
     half_m: [f64; 2],
-    /// Stiffness of one wheel, N/m, and its damping, kg/s. For rigid wheels, the body has a mass of one kilogram.
+    /// Stiffness of one wheel's spring, N/m.
     stiffness_n_m: f64,
+    /// Damping of one wheel, kg/s.
     damping_kg_s: f64,
+    /// Mass of the body, kg; 1 for rigid wheels.
     mass_kg: f64,
     /// Moments of inertia about the axes to the left and ahead, kg m².
     inertia_kg_m2: [f64; 2],
@@ -114,7 +117,7 @@ impl Ride {
         }
     }
 
-    /// How far ahead in time the positions of the wheels are looked up, seconds; 0 with a suspension.
+    /// Time by which terrain queries are ahead of the wheels, seconds; 0 with a suspension.
     pub fn lead_s(&self) -> f64 {
         if self.stroke.is_some() { 0.0 } else { RIGID_LAG_S }
     }

@@ -110,9 +110,9 @@ fn a_window_looks_back_and_a_lag_holds_back() {
     }
 }
 
-/// The time fields of all messages of an epoch, combined, equal the epoch to the nanosecond (except for the
-/// receiver's clock error), and every fraction is within the limits of its field. Most periods do not divide a second
-/// evenly, and some runs cross the end of a GPS week or of the year.
+/// The time fields of all messages of an epoch, combined, equal the epoch to the nanosecond, except for the receiver's
+/// clock error. Every fraction is within the limits of its field. Most periods do not divide a second evenly, and some
+/// runs cross the end of a GPS week or of the year.
 #[test]
 fn time_and_fraction_are_the_exact_time_in_every_message() {
     const WEEK_NS: i128 = 604_800_000_000_000;
@@ -253,7 +253,7 @@ fn pubx_04_has_the_time_of_week_of_utc() {
     assert_eq!(sentence.fields[1..5], ["073731.00", "250722", "113851.00", "2220"]);
 }
 
-/// With an old first week of the week count, an M8N and a Garmin report dates that are 1024 weeks too early.
+/// With an old `week_base`, an M8N and a Garmin report dates that are 1024 weeks too early.
 #[test]
 fn an_old_week_base_puts_the_date_back() {
     for (name, address) in [("ublox-m8n", "GNRMC"), ("garmin-18x-lvc", "GPRMC")] {

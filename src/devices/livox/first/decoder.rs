@@ -1,7 +1,7 @@
 //! Decodes packets of points, IMU samples and messages.
 //!
-//! As for SDK 2, the azimuth is replaced by the phase of the unit's clock in a frame of 0.1 s, the frame length of
-//! drivers.
+//! As for SDK 2, the decoder reports the phase of the unit's clock in a frame of 0.1 s, the frame length of drivers,
+//! instead of a rotor azimuth.
 
 use std::sync::Arc;
 
@@ -25,9 +25,11 @@ use crate::wire::livox::first::data::{
 };
 use crate::wire::record::Record as _;
 
-/// Kind of datagrams with IMU samples. `STATUS` and `BROADCAST` are the kinds of the two messages.
+/// Name of datagrams with IMU samples.
 const IMU: &str = "imu";
+/// Name of status messages.
 const STATUS: &str = "status";
+/// Name of broadcasts.
 const BROADCAST: &str = "broadcast";
 
 /// State from earlier packets of points.

@@ -1,7 +1,7 @@
 //! Beam directions: closed forms fitted to the maker's tables of the non-repetitive patterns.
 //!
-//! Two prisms rotate in opposite directions at different speeds. The main terms are the sum of their deflections; the
-//! other terms are the influence of each prism on the deflection of the other. Deviation from the tables, degrees (rms
+//! Two prisms rotate in opposite directions at different speeds. The main terms are the deflections by the two prisms;
+//! the other terms describe how each prism changes the deflection by the other. Deviation from the tables, degrees (rms
 //! and maximum): Mid-40 0.009 and 0.024, Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
 
 use fearless_simd::Simd;

@@ -130,9 +130,9 @@ impl Planner {
         self.at(self.next)
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns the number of this packet and the time
-    /// of its second pulse: a time between the ends of the previous packet and of this one. `None` if no such packet is
-    /// planned.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns the number of this packet and the
+    /// time of its second pulse, which lies between the end of the previous packet and the end of this one. `None` if
+    /// no such packet is planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;
         while let Some(pulse) =

@@ -9,10 +9,11 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Position of the lowest bit of the return number in a tag. The bits `WEAK` and `BETWEEN` of a tag mean that the point
-/// is noise with medium confidence: `WEAK` because of its intensity, `BETWEEN` because of its neighbours.
+/// Position of the lowest bit of the return number in a tag.
 const NUMBER: u32 = 4;
+/// Bit of a tag: by its intensity, the point is noise with medium confidence.
 const WEAK: u8 = 0x08;
+/// Bit of a tag: by its neighbours, the point is noise with medium confidence.
 const BETWEEN: u8 = 0x02;
 
 /// Settings for points, which can change during a run.

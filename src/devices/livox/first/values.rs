@@ -119,8 +119,8 @@ impl Values {
     }
 
     /// Sets the address from the data of [`SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS); returns
-    /// whether the data are valid. The data of a dynamic address can be the mode alone; those of a static one can lack mask
-    /// and gateway.
+    /// whether the data are valid. The data of a dynamic address can be the mode alone. The data of a static address
+    /// can lack mask and gateway.
     pub fn set_address(&mut self, data: &[u8]) -> bool {
         match *data {
             [0] | [0, _, _, _, _] => self.address.mode = 0,

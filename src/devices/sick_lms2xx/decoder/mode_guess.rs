@@ -1,10 +1,16 @@
 //! Guesses the measuring mode from the values of scans, if no telegram contains it.
 //!
-//! Some values mean "no echo" in only one mode. Otherwise the bits above the 13th decide; in millimetres, 13 bits end at
-//! 8.19 m. The higher bits belong to the range if adjacent values are nearly equal only with them (a wall that recedes past
-//! 8.19 m). They are flags if adjacent values are nearly equal only without them (a field, or a level of reflectivity, that
-//! ends on a wall), or if both values mean "no echo". Without evidence they belong to the range, because few scanners use
-//! fields. In centimetres no scanner needs more than 13 bits.
+//! Some values mean "no echo" in only one mode, and determine this mode. Otherwise the bits above the 13th decide: they
+//! belong to the range, or are flags. In millimetres, 13 bits end at 8.19 m.
+//!
+//! - The bits belong to the range if adjacent values are nearly equal only with them. An example is a wall that recedes
+//!   past 8.19 m.
+//!
+//! - The bits are flags if adjacent values are nearly equal only without them, or if both values mean "no echo". An
+//!   example is a field, or a level of reflectivity, that ends on a wall.
+//!
+//! Without evidence, the bits belong to the range, because few scanners use fields. In centimetres they are flags,
+//! because no scanner needs more than 13 bits.
 
 use crate::wire::sick_lms2xx::data::{Unit, Values};
 

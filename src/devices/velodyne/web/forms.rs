@@ -22,7 +22,7 @@ pub fn is_form(path: &str) -> bool {
 /// `configuration` with the changes of a form sent to `path`.
 ///
 /// # Errors
-/// The form is empty, or has an unknown key or a value that is not supported; the message names it.
+/// Returns a message if the form is empty, has an unknown key, or has an unsupported value. The message names the key.
 pub fn apply(
     path: &str,
     body: &[u8],
@@ -55,8 +55,8 @@ pub fn apply(
             ("phaselock", "offset") => {
                 wanted.phase_lock.offset_centideg = field.number(0, 35_999)?;
             }
-            // Text that the user typed, in degrees. It is ignored if the form also has the exact value `offset`, as
-            // forms of browsers have.
+            // Text that the user typed, in degrees. It is ignored if the form also has the exact value `offset`, which
+            // browsers send.
             ("phaselock", _) if fields.iter().any(|(key, _)| key == "offset") => {}
             ("phaselock", _) => wanted.phase_lock.offset_centideg = field.degrees()?,
             (_, "rpm") => wanted.rpm = field.rpm(limits)?,

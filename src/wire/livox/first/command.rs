@@ -1,4 +1,4 @@
-//! Command frames and their contents.
+//! Command frames of SDK 1 and their contents.
 
 use crate::ParseError;
 use crate::checksum::{crc16_livox, crc32_livox};
@@ -49,9 +49,9 @@ pub mod id {
     pub const RESET_PARAMETERS: (u8, u8) = (0, 0x0d);
     /// Selects normal mode, power saving or standby.
     pub const MODE: (u8, u8) = (1, 0x00);
-    /// Sets the mounting.
+    /// Sets the extrinsic parameters, which describe the mounting.
     pub const SET_MOUNTING: (u8, u8) = (1, 0x01);
-    /// Requests the mounting.
+    /// Requests the extrinsic parameters.
     pub const GET_MOUNTING: (u8, u8) = (1, 0x02);
     /// Turns suppression of rain and fog on or off.
     pub const RAIN_FOG: (u8, u8) = (1, 0x03);

@@ -1,4 +1,4 @@
-//! Packets of points and of IMU samples.
+//! Packets of points and of IMU samples in SDK 1.
 
 use super::command::Utc;
 use crate::ParseError;
@@ -11,9 +11,11 @@ pub const HEAD_LEN: usize = 18;
 /// Largest number of returns per pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
-/// Offset of the status in a packet, bytes. The following constants are the offsets of the time type and of the time.
+/// Offset of the status in a packet, bytes.
 const STATUS_AT: usize = 4;
+/// Offset of the time type in a packet, bytes.
 const TIME_TYPE_AT: usize = 8;
+/// Offset of the time in a packet, bytes.
 const TIME_AT: usize = 10;
 /// Data type of IMU samples.
 const INERTIAL: u8 = 6;
@@ -72,7 +74,7 @@ impl Format {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or(0, |(number, _)| *number)
     }
 
-    /// Format with this number on the wire.
+    /// Format with this number on the wire; `None` if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, format)| *format)
     }
@@ -104,8 +106,8 @@ impl Format {
         format!("{}, {returns} return{tags}", self.coordinates.word())
     }
 
-    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. All returns have the same angles. Returns missing in
-    /// `points` are written as empty.
+    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. A spherical format with several returns contains only
+    /// the angles of the first return. Returns missing in `points` are written as empty.
     pub fn put(self, points: &[Point], out: &mut [u8]) {
         let of = |nth: usize| points.get(nth).copied().unwrap_or_default();
         let depth = |place: [i32; 3]| (place[0].max(0) as u32).to_le_bytes();
@@ -250,7 +252,7 @@ pub mod status {
     pub const PPS: u32 = 9;
     /// The lidar is near the end of its life.
     pub const END_OF_LIFE: u32 = 10;
-    /// Warning of the fan.
+    /// Fan warning.
     pub const FAN: u32 = 11;
     /// PTP messages arrive.
     pub const PTP: u32 = 13;
@@ -268,7 +270,7 @@ impl Head {
     }
 
     /// Time in nanoseconds, depending on `time_type`: POSIX time, the master's time, time since power-on, or time since
-    /// the last PPS.
+    /// the last PPS. If the field contains an invalid date, the result is the time within the hour.
     pub fn time_ns(&self) -> u64 {
         if TimeType::from_number(self.time_type) != Some(TimeType::Gps) {
             return u64::from_le_bytes(self.time);
@@ -370,7 +372,7 @@ mod tests {
         packet.resize(HEAD_LEN + format.pulses() * format.pulse_len(), 0);
         for (i, out) in packet[HEAD_LEN..].chunks_exact_mut(format.pulse_len()).enumerate() {
             let points = [0i32, 1, 2].map(|nth| {
-                // The second return is the point 50 later, the third is the point 60 later.
+                // The second return of pulse n is point n + 50, the third is point n + 60.
                 let n = i as i32;
                 let later = n + [0, 50, 60][nth as usize];
                 let place = match format.coordinates {
@@ -395,7 +397,7 @@ mod tests {
 
     #[test]
     fn golden_packets_of_points() {
-        // CRC-32 of Ethernet over packets made independently of this code.
+        // CRC-32 (Ethernet) of packets that were not made by this code.
         for (number, length, crc) in [
             (0, 1318, 0x451b_fc06),
             (1, 918, 0x102e_37d5),

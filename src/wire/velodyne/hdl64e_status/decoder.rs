@@ -8,9 +8,9 @@ use crate::ParseError;
 
 /// Reassembles the status stream from the status bytes of consecutive packets.
 ///
-/// It stores at most one stream. The order of the types shows a lost packet; the decoder then drops the current
-/// stream and waits for the next `UNIT#`. The loss of sixteen successive packets, or of a multiple of sixteen, is not
-/// visible in the types, but shifts the laser indices or makes the checksum wrong.
+/// The decoder stores at most one stream. The order of the types shows a lost packet; the decoder then drops the
+/// current stream and waits for the next `UNIT#`. If sixteen successive packets or a multiple of sixteen are lost, the
+/// types do not show the loss, but the laser indices or the checksum are wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
     /// Position in the cycle of the last packet, 0..16; `None` before the first packet.
@@ -19,7 +19,7 @@ pub struct StatusDecoder {
     stream: Vec<u8>,
     /// Rolling bytes of the current cycle, for finding the marker.
     cycle: Vec<u8>,
-    /// Format of the stream; `None` until the type that differs between the formats has arrived.
+    /// Format of the stream; `None` until the first warning byte, whose type differs between the formats.
     format: Option<StatusFormat>,
     live: [Option<u8>; LIVE_TYPES.len()],
     breaks: u64,
@@ -55,8 +55,8 @@ impl StatusDecoder {
         Self::default()
     }
 
-    /// Processes type and value of the next packet. Returns an event if the packet completes a stream or does not follow the
-    /// previous packet.
+    /// Processes type and value of the next packet. Returns an event if the packet completes a stream or does not
+    /// follow the previous packet.
     pub fn feed(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
         let Some(slot) = slot_of(kind) else {
             return Some(self.lose_sync(None));
@@ -87,7 +87,8 @@ impl StatusDecoder {
         Some(LiveStatus::from_values(values))
     }
 
-    /// Last value of the live type `kind`, such as `b'T'`; `None` if no value was received, or if `kind` is not a live type.
+    /// Last value of the live type `kind`, such as `b'T'`; `None` if no value was received, or if `kind` is not a live
+    /// type.
     pub fn live_value(&self, kind: u8) -> Option<u8> {
         LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
     }

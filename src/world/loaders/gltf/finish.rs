@@ -10,7 +10,7 @@ use crate::world::scene::Finish;
 
 /// Smallest square of the roughness; smoother surfaces have the same highlight.
 const LEAST_ALPHA: f32 = 0.03;
-/// Roughness below which metals are mirrors.
+/// Roughness below which a material with a metallicity of 0.5 or more is a mirror.
 const MIRROR_ROUGHNESS: f32 = 0.1;
 /// Height, relative to a white diffuser, below which a highlight is ignored.
 const LEAST_PEAK: f32 = 0.01;

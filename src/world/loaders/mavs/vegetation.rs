@@ -1,4 +1,4 @@
-//! `Vegetation Distribution`: plants scattered by densities that were measured at a few positions.
+//! `Vegetation Distribution`: plants scattered by densities that the scene file gives at a few positions (zones).
 
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use rand::RngExt;
@@ -137,7 +137,7 @@ impl Loader<'_> {
     }
 
     /// Adds the plants of one species in one cell.
-    #[allow(clippy::too_many_arguments)] // one cell's worth of a loop
+    #[allow(clippy::too_many_arguments)] // the body of a loop over cells
     fn plant(
         &mut self,
         node: &Node,
@@ -168,7 +168,7 @@ impl Loader<'_> {
     }
 }
 
-/// Height of a plant with this trunk diameter, metres.
+/// Height of a plant with this trunk diameter, metres, by the formula of MAVS.
 fn height_m(diameter_cm: f64) -> f64 {
     0.5 * (1.3 + 0.6208 * diameter_cm - 0.00308 * diameter_cm * diameter_cm)
 }
@@ -205,7 +205,7 @@ fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
 fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for zone in zones {
-        // At a zone's position its weight is much larger than all others.
+        // At a zone's position, the weight of this zone is much larger than all others.
         let weight = zone.place.distance_squared(p).max(1.0e-6).powi(-3);
         sum += weight * zone.densities[species];
         weights += weight;

@@ -56,7 +56,8 @@ pub struct EmbreeCaster {
 
 struct Built {
     scene: Arc<Scene>,
-    /// Declared before `_meshes`, because it must be dropped before them.
+    /// The scene of all instances. This field is declared before `_meshes`, because it must be dropped before the
+    /// meshes.
     world: BuiltScene,
     _meshes: Vec<Option<BuiltScene>>,
     /// Origin of Embree's coordinates, in World.

@@ -1,41 +1,47 @@
-// The nearest hit of each ray, one thread for each ray. `strike` defines a hit as `raycast/hit.rs` does, with the same
-// operations in the same order. All other functions only exclude what a ray cannot hit, and round to the safe side.
+// Finds the nearest hit of each ray, with one thread for each ray. `strike` computes a hit as `raycast/hit.rs` does,
+// with the same operations in the same order. All other functions only exclude surfaces that a ray cannot hit; rounding
+// never excludes a surface that it may hit.
 
 const NONE: u32 = 0xffffffffu;
-// The processor casts the ray again, because a triangle that it may hit has an opacity mask, or because GPUs may differ
-// in numbers of this size.
+// Result for a ray that the processor must cast: it may hit a triangle with an opacity mask, a number is so small or
+// large that GPUs may differ (see `BEYOND`), or the stack is full.
 const UNDECIDED: u32 = 0xfffffffeu;
 const LEAF: u32 = 0x80000000u;
 const FIRST: u32 = 0x0fffffffu;
 const DEPTH: u32 = 64u;
 const FARTHEST: f32 = 3.4028234e38;
-// Boxes are widened by this share of the largest coordinate: 17 times the rounding of an f32.
+// Boxes are widened by this share of the largest coordinate: 17 times the largest relative rounding error of an f32.
 const ROUNDING: f32 = 1e-6;
 
 struct Params {
-  // Number of rays, rays of a pulse, and whether any hit is sufficient.
+  // Number of rays of the batch.
   count: u32,
+  // Number of rays of a pulse.
   rays: u32,
+  // Whether any hit is sufficient, even if it is not the nearest.
   any: u32,
-  // Places of a pulse's rays in its spot.
+  // Offsets of a pulse's rays in the beam footprint.
   offsets: array<vec4<f32>, 16>,
 }
 
-// Six each: the lower corner and the steps' exponents; lower and upper bounds by axis and slot in steps; codes of the
-// children. The first ones are the roots of the scenes.
+// Six vectors for each node: one with the lower corner and the exponents of the step sizes, three with the lower and
+// upper bounds by axis and slot in steps, two with the codes of the children. The first nodes are the roots of the
+// scenes.
 @group(0) @binding(0) var<storage, read> nodes: array<vec4<u32>>;
-// Three each: the corners, with the index in the mesh and whether it is masked.
+// Three vectors for each triangle: its corners, with the index in the mesh after the first corner and whether the
+// material has an opacity mask after the second.
 @group(0) @binding(1) var<storage, read> triangles: array<vec4<u32>>;
-// Place and code.
+// For each entrance: index into `placed`, and code of a child in the mesh's tree.
 @group(0) @binding(2) var<storage, read> entrances: array<vec2<u32>>;
-// Four vectors each: origin, and the columns of `mesh_from_world`.
+// For each instance four vectors of three numbers: origin, and the columns of `mesh_from_world`.
 @group(0) @binding(3) var<storage, read> poses: array<f64>;
-// Index of the instance, and the largest coordinate of its mesh.
+// For each instance: its index in the scene, and the largest coordinate of its mesh as the bits of an f32.
 @group(0) @binding(4) var<storage, read> placed: array<vec2<u32>>;
 @group(0) @binding(5) var<uniform> params: Params;
-// Origin, direction, half-axes, start and range; the scene, and its largest coordinate.
+// 16 numbers for each pulse: origin, direction, half-axes, start and range, the index of the scene, and the scene's
+// largest coordinate.
 @group(0) @binding(6) var<storage, read> pulses: array<f64>;
-// Instance, triangle, range and cosine.
+// For each ray: instance, triangle, and the bits of range and cosine.
 @group(0) @binding(7) var<storage, read_write> hits: array<vec4<u32>>;
 
 fn inverse(x: f32) -> f32 {
@@ -83,7 +89,7 @@ fn direction_of(pulse: u32, offset: vec2<f32>) -> vec3<f64> {
   return (pulse_vector(pulse, 1u) + u * f64(offset.x)) + v * f64(offset.y);
 }
 
-// The axis along which the ray mostly runs.
+// The axis along which the absolute component of `direction` is largest.
 fn axis_of(direction: vec3<f64>) -> u32 {
   let size = abs(direction);
   if (size.x > size.y && size.x > size.z) { return 0u; }
@@ -91,7 +97,7 @@ fn axis_of(direction: vec3<f64>) -> u32 {
   return 2u;
 }
 
-// With that axis last.
+// The vector with its components rotated so that the one along `axis` is last.
 fn turned(v: vec3<f64>, axis: u32) -> vec3<f64> {
   return select(select(v, v.zxy, axis == 1u), v.yzx, axis == 0u);
 }
@@ -102,11 +108,12 @@ fn turned_f32(v: vec3<f32>, axis: u32) -> vec3<f32> {
 
 const MISSED: u32 = 0u;
 const MET: u32 = 1u;
+// A number is so small or large that GPUs may differ.
 const BEYOND: u32 = 2u;
 
 struct Struck { outcome: u32, range: f32, cosine: f32 }
 
-// `hit::strike` and `hit::finish_one`.
+// Computes the same as `hit::strike` and then `hit::finish_one`.
 fn strike(pulse: u32, offset: vec2<f32>, place: u32, v0: vec3<f32>, v1: vec3<f32>, v2: vec3<f32>) -> Struck {
   let missed = Struck(MISSED, 0.0, 0.0);
   let by_u = f64(offset.x);
@@ -164,14 +171,14 @@ fn strike(pulse: u32, offset: vec2<f32>, place: u32, v0: vec3<f32>, v1: vec3<f32
   return Struck(select(MISSED, MET, counts), range, select(1.0, cosine, cosine < 1.0));
 }
 
-// The ray in the frame of the scene or of a mesh, for searching.
+// The ray in the frame of the scene or of a mesh, in single precision, for the search.
 struct Sight {
   origin: vec3<f32>,
   direction: vec3<f32>,
   inverse: vec3<f32>,
-  // Largest coordinate of origin and boxes.
+  // Bound of all coordinates of the origin and the boxes.
   reach: f32,
-  // Bits of the axes along which it runs downwards.
+  // A bit for each axis along which the ray's coordinate decreases: 4 for x, 2 for y, 1 for z.
   octant: u32,
   axis: u32,
 }
@@ -192,7 +199,7 @@ fn bytes(word: u32) -> vec4<f32> {
   return vec4<f32>(vec4<u32>(word, word >> 8u, word >> 16u, word >> 24u) & vec4<u32>(255u));
 }
 
-// The bits of four boxes that the ray meets; bounds by axis, nearer ones first.
+// A bit for each of four boxes that the ray meets. `x`, `y` and `z` have the boxes' near and far bounds along the axes.
 fn meets(x: vec2<u32>, y: vec2<u32>, z: vec2<u32>, step: vec3<f32>, low: vec3<f32>, high: vec3<f32>, start: f32, end: f32) -> u32 {
   let near = max(max(bytes(x.x) * step.x + low.x, bytes(y.x) * step.y + low.y), max(bytes(z.x) * step.z + low.z, vec4<f32>(start)));
   let far = min(min(bytes(x.y) * step.x + high.x, bytes(y.y) * step.y + high.y), min(bytes(z.y) * step.z + high.z, vec4<f32>(end)));
@@ -200,7 +207,7 @@ fn meets(x: vec2<u32>, y: vec2<u32>, z: vec2<u32>, step: vec3<f32>, low: vec3<f3
   return select(0u, 1u, met.x) | select(0u, 2u, met.y) | select(0u, 4u, met.z) | select(0u, 8u, met.w);
 }
 
-// The children that the ray meets, in the order in which it does: bit `k` is slot `k ^ octant`.
+// The children that the ray meets, as bits in the order in which the ray meets them: bit `k` is slot `k ^ octant`.
 fn children(node: u32, s: Sight, start: f32, end: f32) -> u32 {
   let at = 6u * node;
   let head = nodes[at];
@@ -229,7 +236,8 @@ fn children(node: u32, s: Sight, start: f32, end: f32) -> u32 {
   return met;
 }
 
-// Whether the ray may hit a triangle between `start` and `end`: false only if it does not by more than any rounding.
+// Whether the ray may hit a triangle between `start` and `end`. Returns false only if the ray misses by more than the
+// rounding errors.
 fn may_hit(s: Sight, v0: vec3<f32>, v1: vec3<f32>, v2: vec3<f32>, start: f32, end: f32) -> bool {
   let d = turned_f32(s.direction, s.axis);
   let a = turned_f32(v0 - s.origin, s.axis);
@@ -244,7 +252,7 @@ fn may_hit(s: Sight, v0: vec3<f32>, v1: vec3<f32>, v2: vec3<f32>, start: f32, en
   let u = cx * by - cy * bx;
   let v = ax * cy - ay * cx;
   let w = bx * ay - by * ax;
-  // No corner is farther from the origin than this, and no sheared coordinate less exact than `blur`.
+  // `reach`: bound of the corners' distance from the origin. `blur`: bound of the sheared coordinates' error.
   let reach = 2.0 * s.reach;
   let blur = ROUNDING * reach * abs(d.z);
   let most = max(max(max(abs(ax), abs(ay)), max(abs(bx), abs(by))), max(abs(cx), abs(cy)));
@@ -267,7 +275,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   let half_axis_v = pulse_vector(pulse, 3u);
   let squared = 1.0 + ((offset.x * offset.x) * f32(inner(half_axis_u, half_axis_u))
     + (offset.y * offset.y) * f32(inner(half_axis_v, half_axis_v)));
-  // Depths are in units of the ray's direction. The end is a little farther than computed, because of rounding.
+  // Depths are in units of the length of the ray's direction. `start` and `end` include a margin for rounding.
   let depth_per_m = inverse_root(squared);
   let start = start_m * depth_per_m * 0.99999;
   var end = min((start_m + min(f32(pulses[16u * pulse + 13u]), 1e30)) * depth_per_m * 1.00001, 1e30);
@@ -276,16 +284,16 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   var s = whole;
   var stack: array<vec2<u32>, DEPTH>;
   var stacked = 0u;
-  // Where the stack was when the ray entered the mesh of `place`.
+  // Height of the stack when the ray entered the mesh of instance `place`; `NONE` outside of meshes.
   var entered = NONE;
   var place = 0u;
   var instance = NONE;
   var best = vec4<u32>(NONE, NONE, 0u, 0u);
   var best_range = FARTHEST;
   var masked_range = FARTHEST;
-  // A node, and which of its children remain.
+  // Index of a node, and the bits of its children that remain to be visited.
   var group = vec2<u32>(0u, 0u);
-  // The scene's index is in the lower bits of a float, 2^23 or more, which every GPU leaves as it is.
+  // The scene's index is in the lower bits of a normal f32 of 2^23 or more, because GPUs may change subnormal numbers.
   var code = bitcast<u32>(f32(pulses[16u * pulse + 14u])) & 0x7fffffu;
   loop {
     if ((code & LEAF) == 0u) {

@@ -17,19 +17,21 @@ use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
 
 /// Number of batches that may be in progress at a time.
 pub const SLOTS: usize = 3;
-/// Largest number of rays in a batch; [`MOST_PULSES`] is the largest number of pulses.
+/// Largest number of rays in a batch.
 pub const MOST_RAYS: usize = 9 * MOST_PULSES;
+/// Largest number of pulses in a batch.
 pub const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
 const STEP: Duration = Duration::from_millis(10);
-/// A GPU counts as lost after this time without an answer at the latest, in [`STEP`]s.
+/// Longest wait for an answer, in [`STEP`]s. Afterwards a GPU always counts as lost.
 const MOST_STEPS: u32 = 12_000;
-/// A GPU counts as lost after this time without an answer at the earliest, in [`STEP`]s.
+/// Shortest wait for an answer before a GPU counts as lost, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
-/// A GPU counts as lost if a batch takes more than this many times as long per ray as the slowest batch so far (within
-/// [`LEAST_STEPS`] and [`MOST_STEPS`]). A GPU becomes slower if other programs use it, or if rays hit many triangles.
+/// Ratio of the longest wait for a batch to its expected time, which follows from the slowest batch per ray so far.
+/// After this wait, the GPU counts as lost. The wait is always within [`LEAST_STEPS`] and [`MOST_STEPS`]. A GPU becomes
+/// slower if other programs use it, or if rays hit many triangles.
 const SLOWER: f64 = 10.0;
-// Every GPU accepts 65,535 workgroups.
+// Vulkan requires that a GPU accepts 65,535 workgroups (`maxComputeWorkGroupCount`).
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// Size of one upload, bytes.
 const UPLOAD: usize = 64 << 20;
@@ -50,11 +52,13 @@ pub const NONE: u32 = u32::MAX;
 /// Value for a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Number of a scene's tables. They have the kernel's bindings 0 to 4; the next constants are the bindings of a batch's
-/// buffers.
+/// Number of a scene's tables, which have the kernel's bindings 0 to 4.
 const TABLES: u32 = 5;
+/// Binding of a batch's parameters.
 const PARAMS: u32 = 5;
+/// Binding of a batch's pulses.
 const PULSES: u32 = 6;
+/// Binding of a batch's hits.
 const HITS: u32 = 7;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -118,8 +122,9 @@ pub fn facts() -> Vec<GpuFacts> {
 }
 
 impl Gpu {
-    /// The GPU with `name` in its name. Without a name, the first discrete GPU is used, otherwise the first other
-    /// GPU. A processor that acts as a GPU is the last choice, and only if `software` is true.
+    /// The GPU with `name` in its name. Without a name, the first discrete GPU is used, otherwise the first other GPU.
+    /// A processor that acts as a GPU is the last choice, and only if `software` is true. The error is the reason why
+    /// there is no usable GPU.
     pub fn find(name: Option<&str>, software: bool) -> Result<Self, GpuError> {
         let all = adapters();
         let kind = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {

@@ -223,7 +223,7 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
         let high = used.iter().map(|&slot| bound(axis, slot)[1]).fold(f64::NEG_INFINITY, f64::max);
         packed.low[axis] = (low as f32).next_down();
         let size = high - f64::from(packed.low[axis]);
-        // The least power of two for which 255 steps cover the size, or twice that.
+        // Exponent of the step size: the least power of two with which 255 steps cover the size, or twice this power.
         let exponent = ((size / 255.0).to_bits() >> 52 & 0x7ff) as i32 - 1023 + 1;
         let exponent = exponent.clamp(-100, 100);
         packed.exponents[axis] = (exponent + 127) as u8;

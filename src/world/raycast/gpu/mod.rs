@@ -3,8 +3,9 @@
 //! The kernel (`cast.wgsl`) searches the trees of a [`BvhCaster`] in single precision, rounded to the safe side. It
 //! then decides about the triangles that it finds as [`super::hit`] defines, in double precision and without
 //! contraction ([`spirv`]). Triangle, range and cosine are therefore those of the processor, bit by bit. The kernel
-//! leaves some rays undecided: those that end at a texture with holes, and those that hit triangles smaller than any
-//! scene needs. The processor casts these rays. It also adds material and reflectance.
+//! leaves some rays undecided: those that may hit a triangle with an opacity mask, those with numbers so small or large
+//! that GPUs may differ, and those that fill the kernel's stack. The processor casts these rays. The processor also
+//! adds material and reflectance to all hits.
 //!
 //! The tables also contain the bodies of moving objects, as separate scenes. Each pulse names its scene, so that a
 //! batch may contain pulses into several scenes.

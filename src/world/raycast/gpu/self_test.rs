@@ -9,13 +9,15 @@ use crate::world::random::{stream, uniform};
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Scene;
 
-/// Number of test pulses into the static scene. [`PULSES_PER_BODY`] is the number of pulses into each moving body,
-/// [`PLACES`] the number of positions that are tested for shadow.
+/// Number of test pulses into the static scene.
 const PULSES: usize = 400;
+/// Number of test pulses into each moving body.
 const PULSES_PER_BODY: usize = 40;
+/// Number of positions that are tested for shadow.
 const PLACES: usize = 400;
-/// Number of groups of pulses that [`sample`] makes; [`PER_GROUP`] is the number of pulses in a group.
+/// Number of groups of pulses that [`sample`] makes.
 const GROUPS: usize = 64;
+/// Number of pulses in a group of [`sample`].
 const PER_GROUP: u32 = 384;
 
 /// Compares hits and shadows of the GPU with those of the processor, at corners, on edges and inside of the scene's

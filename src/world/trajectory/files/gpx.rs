@@ -8,7 +8,7 @@ use super::{MAX_COORDINATE_M, Pose, number};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::world::trajectory::error::FileFault;
 
-/// Farthest a point may be from the rig's origin, metres: the World frame is flat.
+/// Largest distance of a point from the rig's origin, metres. The limit exists because the World frame is flat.
 const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 
 /// Elements with points, in the order of preference. All poses come from the first kind that the file has.
@@ -191,7 +191,8 @@ fn set(point: &mut Point, name: &str, content: &str) -> Result<(), String> {
                     let shown: String = content.chars().take(40).collect();
                     format!("found `{shown}`; allowed: a time like 2026-06-01T12:00:00Z")
                 })?;
-            // Seconds and fraction are converted separately, so that the fraction keeps its digits.
+            // The sum of seconds and fraction is rounded to a quarter of a microsecond, the resolution of an `f64` for
+            // present dates.
             point.time_s =
                 Some(stamp.as_second() as f64 + f64::from(stamp.subsec_nanosecond()) * 1e-9);
         }

@@ -24,7 +24,7 @@ use crate::world::vehicle::Driven;
 const MAX_SPEED_M_S: f64 = 1000.0;
 /// Largest deviation from waypoints, metres.
 const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
-/// Speed above which the times of a `.vprp` file cannot be seconds and are taken for counters, m/s.
+/// Speed above which the times of a `.vprp` file are rejected as counters instead of seconds, m/s.
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
