@@ -1,7 +1,7 @@
 //! A real serial port: an RS-232 or RS-422 adapter. Handshake lines are unused, except the one that carries PPS.
 //!
-//! After an adapter is removed, one message reports this, and two attempts per second are made to open the port. The
-//! link continues when the adapter returns. Meanwhile the device keeps running and its bytes are lost.
+//! If an adapter is removed, the link logs one message and tries to open the port again twice per second. The link
+//! continues when the adapter returns. Meanwhile the device keeps running, and its bytes are lost.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard};
@@ -169,7 +169,7 @@ mod tests {
 
     const LINE: LineSettings = LineSettings::eight_n_one(38_400);
 
-    /// A pseudo-terminal in place of the adapter; the test uses its other end.
+    /// A pseudo-terminal in place of the adapter; the test uses its other end, which must receive before it sends.
     fn adapter(folder: &std::path::Path) -> PtyLink {
         let path = folder.join("adapter");
         PtyLink::open(PtyOptions { path, strict_rate: false, rate_aliases: Vec::new() }, LINE)

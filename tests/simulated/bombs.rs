@@ -75,7 +75,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // All have the same name: comparing each one with all previous ones would take quadratic time.
+            // All devices have the same name: comparing each one with all previous ones would take quadratic time.
             format!("{WORLD}{}", many(50_000, DEVICE)),
             &["error: 50000 of [[device]] are too many", "allowed: at most 256"],
         ),
@@ -90,6 +90,11 @@ fn rigs_that_are_bombs_get_a_short_answer() {
         (
             format!("{WORLD}{DEVICE}{}", many(50_000, response)),
             &["error: 50000 of [[response]] are too many", "allowed: at most 1000"],
+        ),
+        (
+            // Each packet has a mask of 32 bits, one for each stimulus.
+            format!("{WORLD}{DEVICE}{}", many(33, "[[stimulus]]\nname = \"s#\"")),
+            &["error: 33 of [[stimulus]] are too many", "allowed: at most 32"],
         ),
         (
             points("[1, 2]", 300_000),

@@ -1,9 +1,9 @@
-//! A Husky A200's controller in Clearpath's Horizon protocol.
+//! Controller of a Husky A200 with Clearpath's Horizon protocol. `commands.csv` names the source.
 //!
-//! Speeds are limited to `max_speed_m_s` and to the host's limit. The acceleration is that of the command, up to the
-//! limit set by the host; an acceleration of 0 selects this limit. A frame with a wrong CRC is answered with code 1, a
-//! command with a wrong length with code 4, a value out of range or a wrong pass code with code 8, and any command that
-//! this file does not handle with code 2. Settings that a host stores survive resets and power cycles.
+//! Speeds are limited to `max_speed_m_s` and to the limit that the host has set. The acceleration of a command is
+//! limited by the host's limit; 0 selects this limit. Answers have these error codes: 1 for a wrong CRC, 4 for a wrong
+//! length, 8 for a value out of range or a wrong pass code, 2 for a command that this file does not handle. Settings
+//! that a host stores survive resets and power cycles.
 
 mod decoder;
 mod profile;
@@ -310,11 +310,14 @@ impl HorizonUnit {
         let Stored { max_speed, max_accel, .. } = &self.settings;
         let metres = |hundredths: i16| f64::from(hundredths) / 100.0;
         let (forward, reverse) = (metres(max_speed.forward), metres(max_speed.reverse));
-        let most = metres(max_accel.forward).max(0.01);
         for motor in 0..2 {
+            let speed_m_s = speeds_m_s[motor].clamp(-reverse, forward);
+            let is_forward = speed_m_s >= unit.setpoint_m_s(motor);
+            let most = if is_forward { max_accel.forward } else { max_accel.reverse };
+            let most = metres(most).max(0.01);
             let accel = metres(accels_cm_s2[motor]).abs();
             let accel = if accel == 0.0 { most } else { accel.min(most) };
-            unit.ramp(at, motor, speeds_m_s[motor].clamp(-reverse, forward), accel);
+            unit.ramp(at, motor, speed_m_s, accel);
         }
     }
 

@@ -104,6 +104,16 @@ fn velocities_turns_and_outputs_move_it() {
 }
 
 #[test]
+fn each_direction_has_its_own_largest_acceleration() {
+    let mut bench = Bench::new(HUSKY, |_| ());
+    bench.set(0x0211, &hex("c8 00 32 00"));
+    // 0.5 m/s on the left and -0.5 m/s on the right, with the largest accelerations.
+    bench.set(0x0200, &hex("32 00 ce ff 00 00 00 00"));
+    bench.wait(100);
+    assert_near(bench.treads(), [0.24, -0.06], 1e-9);
+}
+
+#[test]
 fn safety_flags_of_the_host_hold_the_motors() {
     let mut bench = Bench::new(HUSKY, |_| ());
     let go = hex("32 00 32 00 f4 01 f4 01");

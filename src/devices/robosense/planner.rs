@@ -18,9 +18,9 @@ use crate::time::SimTime;
 use crate::wire::robosense::layout::{Layout, Phase};
 use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 
-/// Longest time from the first to the last firing of a packet, nanoseconds. If a packet would take longer, the rotor
-/// does not reach the field of view any more, and the packet is not sent. The time is longer than a rotation and
-/// shorter than the known schedule of the rotor.
+/// Longest time from the first to the last firing of a packet, nanoseconds. A packet that would take longer is not
+/// sent, because the rotor no longer reaches the field of view. This time is longer than a rotation and shorter than
+/// the known schedule of the rotor.
 const LONGEST_NS: u64 = 1_900_000_000;
 
 /// Mode of the unit: the settings that determine its packets of points.
@@ -37,8 +37,8 @@ pub struct Mode {
     pub view: FieldOfView,
 }
 
-/// Sector in which lasers fire, clockwise from the first angle up to, but without, the second one, hundredths of a
-/// degree. It includes 0 if the first angle is greater; equal angles mean the whole rotation.
+/// Sector in which lasers fire: clockwise from the first angle to the second, which is excluded, hundredths of a
+/// degree. If the first angle is greater, the sector includes 0. Equal angles mean the whole rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldOfView(pub [u16; 2]);
 
@@ -54,10 +54,13 @@ impl FieldOfView {
 
     /// Width of the sector as a fraction of a rotation.
     pub fn share(self) -> f64 {
-        let [first, last] = self.0.map(i32::from);
-        let full = i32::from(FULL_TURN_CENTIDEG);
-        let span = if first == last { full } else { (last - first).rem_euclid(full + 1) };
-        f64::from(span) / f64::from(full)
+        f64::from(self.width_centideg()) / f64::from(FULL_TURN_CENTIDEG)
+    }
+
+    /// Width of the sector, hundredths of a degree.
+    pub fn width_centideg(self) -> u16 {
+        let [first, last] = self.0;
+        if first < last { last - first } else { FULL_TURN_CENTIDEG - (first - last) }
     }
 }
 
@@ -73,7 +76,7 @@ pub struct PacketPlan {
     pub phase: Phase,
     /// Start times of the firings, each with the rotor's angle, hundredths of a degree.
     pub firings: Vec<(SimTime, u16)>,
-    /// Whether this is the second packet of the same firings of an M1, with the second returns.
+    /// In an M1, whether this is the second packet for the same firings, which has their second returns.
     pub is_second: bool,
     /// Time between firings, nanoseconds.
     pub period_ns: u64,
@@ -97,7 +100,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// State of the planner: the next packet.
+/// State of the planner, from which the next packet follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cursor {
     /// Number of the next packet's first firing.
@@ -123,7 +126,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Makes a planner; `raster` is the scan pattern of an M1.
+    /// Makes a planner; `raster` is the scan pattern of an M1, `None` for other models.
     pub fn new(profile: Arc<RobosenseProfile>, raster: Option<Arc<Raster>>) -> Self {
         Self {
             period_ns: profile.step_ns(1),
@@ -184,7 +187,7 @@ impl Planner {
 
     fn slots(&mut self, firings: &[(SimTime, u16)]) -> Arc<[FiringSlot]> {
         let start = firings[0].0;
-        // Packets of an M1 differ only by the rounding of their starts.
+        // In an M1, the firing offsets of packets differ only by rounding.
         let own = |(at, _): &(SimTime, u16)| (at.0 - start.0) as u32;
         let is_usual = match &self.raster {
             Some(_) => firings.len() == self.usual.0.len(),
@@ -221,7 +224,7 @@ impl Planner {
         Sweep {
             number: plan.number,
             rotor,
-            // The model returns all echoes; the device selects.
+            // The sensor model returns all echoes; the device selects among them.
             selection: EchoSelection::Strongest,
             receiver: ReceiverSetting::default(),
             firings: self.slots(&plan.firings),
@@ -323,7 +326,7 @@ mod tests {
         assert!(whole.contains(0) && whole.contains(35_999) && whole.share() == 1.0);
         let front = FieldOfView([27_000, 9000]);
         assert!(front.contains(30_000) && front.contains(0) && !front.contains(18_000));
-        assert!((front.share() - 0.5).abs() < 1e-3);
+        assert_eq!(front.width_centideg(), 18_000);
         assert!(FieldOfView([5, 5]).contains(77));
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the profile of a RoboSense, and its settings in a rig.
 
+use super::planner::FieldOfView;
 use super::profile::{
     PacketProfile, PtpState, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS,
     UnitLaser, byte,
@@ -155,8 +156,7 @@ fn reach() -> Limit<f64> {
 
 fn sector(keys: &mut Keys<'_>, fov_centideg: &mut [u16; 2]) {
     if let Some(field) = spinning::sector(keys, 100.0, SETTINGS, fov_centideg)
-        && let [first, last] = fov_centideg.map(i32::from)
-        && (last - first).rem_euclid(36_001) < NARROWEST_CENTIDEG.into()
+        && FieldOfView(*fov_centideg).width_centideg() < NARROWEST_CENTIDEG
         && let Some(place) = field.place()
     {
         let label = "allowed: two angles that are 10 degrees apart or more, clockwise";

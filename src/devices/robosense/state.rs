@@ -102,9 +102,8 @@ impl Values {
 
 /// Whether the unit accepts a field of view from the first angle to the second.
 fn is_view([first, last]: [u16; 2]) -> bool {
-    let is_wide = FieldOfView([first, last]).share() * f64::from(FULL_TURN_CENTIDEG)
-        >= f64::from(NARROWEST_CENTIDEG);
-    first.max(last) <= FULL_TURN_CENTIDEG && is_wide
+    first.max(last) <= FULL_TURN_CENTIDEG
+        && FieldOfView([first, last]).width_centideg() >= NARROWEST_CENTIDEG
 }
 
 impl Robosense {

@@ -30,7 +30,7 @@ const OLDER_FORMATS: [&str; 1] = ["menura-certificate-1"];
 pub struct Certificate {
     /// The format: [`FORMAT`], or an older one in an old certificate.
     pub format: String,
-    /// Version of the program.
+    /// Version of Menura that made the run.
     pub menura: String,
     /// File name of the rig, or of the replayed capture.
     pub rig: String,
@@ -56,9 +56,9 @@ pub struct Certificate {
     pub hashes: Vec<Hash>,
     /// State of the host's clock.
     pub clock: ClockState,
-    /// Properties of the host.
+    /// Properties of the host: [`HostFacts`](super::host::HostFacts) as JSON.
     pub host: serde_json::Value,
-    /// Each device's packets.
+    /// Timing of each device's packets, in the rig's order.
     pub devices: Vec<DeviceTiming>,
     /// Requirements, each with its verdict.
     pub requirements: Vec<Verdict>,
@@ -311,7 +311,9 @@ impl Certificate {
         let head: Head = serde_json::from_str(text)
             .map_err(|error| format!("not a certificate of `menura run`: {error}"))?;
         if head.format != FORMAT && !OLDER_FORMATS.contains(&head.format.as_str()) {
-            return Err(format!("its format is \"{}\"; allowed: \"{FORMAT}\"", head.format));
+            let allowed =
+                [FORMAT].into_iter().chain(OLDER_FORMATS).collect::<Vec<_>>().join("\", \"");
+            return Err(format!("its format is \"{}\"; allowed: \"{allowed}\"", head.format));
         }
         serde_json::from_str(text).map_err(|error| format!("a damaged certificate: {error}"))
     }

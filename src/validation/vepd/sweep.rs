@@ -57,8 +57,8 @@ impl Swept {
     }
 }
 
-/// Simulates drives with all pairs of values. Sensor readings come directly from the models; speeds from decoded bytes would
-/// differ by some mm/s.
+/// Simulates drives with all pairs of values. Sensor readings come directly from the models; speeds from decoded bytes
+/// would differ by some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -150,7 +150,7 @@ pub(super) fn text(swept: &[Swept]) -> String {
         );
     }
     let [gain, spread] = PRINTED;
-    let _ = writeln!(text, "  the paper: {:44} 5, 5, 5   4, 4, 3  {gain:11.2}  {spread:16.2}", "");
+    let _ = writeln!(text, "  the paper: {:44} 5, 5, 5   4, 3, 4  {gain:11.2}  {spread:16.2}", "");
     text
 }
 

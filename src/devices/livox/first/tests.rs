@@ -432,6 +432,26 @@ fn a_lost_master_shows_in_the_status() {
     assert_eq!((head.time_type, head.status), (1, 4 << 14));
 }
 
+/// Other faults of the master do not count as its loss.
+#[test]
+fn a_slave_reports_a_lost_master_only_in_holdover() {
+    let longer = PtpFault::Asymmetry { longer_ns: 3000 };
+    for (kind, synchronised_by) in [(longer, 1), (PtpFault::Lost, 4)] {
+        let mut unit = unit("livox-avia", |settings| settings.clock.ptp = PtpState::Virtual);
+        let schedule = Schedule { start: SimTime(30_000 * MS), duration_ns: None, period_ns: None };
+        unit.set_faults(&vec![Timed { fault: 0, schedule, kind: kind.clone() }].into());
+        connect(&mut unit);
+        let mut after_s = |seconds| {
+            for _ in 0..seconds {
+                run(&mut unit, 1000 * MS);
+                heartbeat(&mut unit);
+            }
+            heartbeat(&mut unit).status >> status::SYNCHRONISATION & 7
+        };
+        assert_eq!([after_s(29), after_s(30)], [1, synchronised_by], "{kind:?}");
+    }
+}
+
 #[test]
 fn an_abnormal_status_is_told_and_an_error_stops_the_points() {
     let mut unit = sampling("livox-mid70", |settings| settings.clock.ptp = PtpState::None);
