@@ -1,22 +1,22 @@
 //! A spinning lidar on a moving robot: measures the pulses of a packet and returns their echoes.
 
+mod aim;
 mod truth_keeper;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use glam::{DMat3, DVec3};
-
+use self::aim::Aim;
 pub(super) use self::truth_keeper::Fired;
 use self::truth_keeper::TruthKeeper;
 use super::beam::{self, Spot};
-use super::lidar_faults::{Received, SweepFaults};
+use super::lidar_faults::{Detected, Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
-use super::pattern::{Beam, LaserGeometry};
-use super::receiver::{self, Backscatter, Errors, Receiver, Reception};
+use super::pattern::LaserGeometry;
+use super::receiver::{self, Backscatter, Errors, Gathered, Receiver, Reception};
 use super::surfaces::Glimpses;
 use super::truth::{Origin, Sources};
-use super::weather::{AirOptics, AirScratch, Flight, Stop};
+use super::weather::{AirOptics, AirScratch, Flight, Stop, Weather};
 use super::{
     Echoes, FiringSlot, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, PulseReturns, Return,
     Subject, Surroundings, Sweep,
@@ -41,8 +41,6 @@ const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
 #[derive(Clone, Debug)]
 pub struct Lidar {
     lasers: Vec<LaserGeometry>,
-    /// Sine and cosine of each laser's elevation.
-    elevations: Vec<(f64, f64)>,
     /// Beam footprints with all rays and with fewer, by [`Thinning`].
     spots: [Spot; 3],
     half_axes_m: [f64; 2],
@@ -74,6 +72,8 @@ pub struct Scratch {
     stops: Vec<Stop>,
     air: AirScratch,
     receiver: RefCell<receiver::Buffers>,
+    /// Light of each of `pulses`.
+    gathered: Vec<Gathered>,
     thinning: Thinning,
     is_thinned: bool,
     watch: Watch,
@@ -192,7 +192,6 @@ impl Lidar {
             laser.elevation_rad += bias(settings.laser_elevation_std_rad, Quantity::LaserElevation);
         }
         Self {
-            elevations: lasers.iter().map(|laser| libm::sincos(laser.elevation_rad)).collect(),
             spots: Thinning::ALL.map(|thinning| Spot::new(beam, thinning.rays())),
             half_axes_m: beam::half_axes_m(beam),
             apex_behind_m: beam::apex_behind_m(beam),
@@ -238,26 +237,7 @@ impl Lidar {
         let poses = Poses::between(start, SimTime(start.0 + u64::from(span_ns)), surroundings);
 
         scratch.sort_by_laser(&sweep.firings, self.lasers.len());
-        scratch.pulses.clear();
-        scratch.fired.clear();
-        for &index in &scratch.order {
-            let firing = &sweep.firings[index as usize];
-            let share =
-                if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
-            let at = SimTime(start.0 + u64::from(firing.offset_ns));
-            let pose = poses.at(share, at, surroundings);
-            let laser = usize::from(firing.laser);
-            let beam = match sweep.rotor.aims().and_then(|aims| aims.get(index as usize)) {
-                Some(aim) => self.steered(laser, *aim, index as usize, noise),
-                None => {
-                    let rotor_azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
-                    self.turned(laser, rotor_azimuth_rad, index as usize, noise)
-                }
-            };
-            let pulse = self.pulse(&beam, &pose);
-            scratch.pulses.push(pulse);
-            scratch.fired.push(at);
-        }
+        self.aim(&Aim { start, sweep, poses: &poses, noise, surroundings }, scratch);
         let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
         scratch.is_thinned = stencil.len() < self.spots[0].stencil.len();
         // Old contents need no reset, because casters write every hit.
@@ -285,19 +265,26 @@ impl Lidar {
             let end = SimTime(start.0 + u64::from(span_ns));
             weather.around(&self.air_optics, start, end, &mut scratch.air)
         });
+        // The air adds light between the surfaces.
+        match air {
+            None => self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered),
+            Some(_) => scratch.gathered.fill(Gathered::Unknown),
+        }
+        scratch.gathered.resize(scratch.order.len(), Gathered::Unknown);
         let hits = scratch.hits.chunks_exact(stencil.len());
+        let mut glimpses = scratch.glimpses.by_pulse(stencil.len());
         for (place, (&index, hits)) in scratch.order.iter().zip(hits).enumerate() {
             let firing = index as usize;
-            let glimpses = finishes.map(|_| scratch.glimpses.of_pulse(place, stencil.len()));
+            let glimpses = finishes.and_then(|_| glimpses.next()?);
+            let gathered = match glimpses {
+                None => scratch.gathered[place],
+                Some(_) => Gathered::Unknown,
+            };
             scratch.scatter.clear();
+            let is_light_known = gathered != Gathered::Unknown && truth.is_none();
             match glimpses {
-                None => {
-                    scratch.scatter.extend(hits.iter().zip(weights).filter_map(|(hit, weight)| {
-                        let reflectance = weight * hit.reflectance * hit.cos_incidence;
-                        let range_m = hit.range_m;
-                        (range_m != f32::INFINITY).then_some(Backscatter { range_m, reflectance })
-                    }))
-                }
+                None if is_light_known => {}
+                None => scratch.scatter.extend(Backscatter::of_hits(hits, weights)),
                 Some(glimpses) => scratch.scatter.extend(glimpses.iter().map(|glimpse| {
                     let reflectance = weights[glimpse.ray_of(stencil.len())] * glimpse.reflectance;
                     Backscatter { range_m: glimpse.range_m, reflectance }
@@ -339,19 +326,16 @@ impl Lidar {
                 light: 1.0,
                 noise,
                 firing,
+                gathered,
                 buffers: &scratch.receiver,
             };
             let laser = usize::from(sweep.firings[firing].laser);
-            let passed = Cell::new(1.0);
-            let detected = Cell::new(T::default());
-            received[firing] = faults.receive(firing, |light| {
+            let detected = faults.receive(firing, |light| {
                 let echoes = receive(&scratch.scatter, &Reception { light, ..reception });
                 let report = echoes.with_errors(|echo, errors| {
                     self.errors.apply(echo, laser, firing, common_m, noise, errors)
                 });
-                passed.set(light);
-                detected.set(echoes);
-                report
+                Detected { light, echoes, report }
             });
             if let Some(truth) = &mut truth {
                 let sources = Sources {
@@ -360,20 +344,22 @@ impl Lidar {
                     surfaces,
                     width_m: self.receiver.width_m(),
                 };
-                let reception = Reception { light: passed.get(), ..reception };
-                truth.note(&sources, &reception, &detected.take(), &received[firing]);
+                let reception = Reception { light: detected.light, ..reception };
+                truth.note(&sources, &reception, &detected.echoes, &detected.report);
             }
+            received[firing] = detected.report;
             if scratch.watch.objects != 0 {
                 let watch = &scratch.watch;
                 let received = &received[firing];
                 seen |= match glimpses {
                     None => {
                         let met = hits.iter().filter(|hit| hit.range_m.is_finite());
-                        self.watched(watch, met.map(|h| (h.instance, h.range_m)), received)
+                        let met = met.map(|h| (h.instance, h.range_m));
+                        self.watched(watch, met, received, surroundings.weather)
                     }
                     Some(glimpses) => {
                         let met = glimpses.iter().map(|g| (g.instance, g.range_m));
-                        self.watched(watch, met, received)
+                        self.watched(watch, met, received, surroundings.weather)
                     }
                 };
             }
@@ -390,12 +376,16 @@ impl Lidar {
         watch: &Watch,
         met: impl Iterator<Item = (u32, f32)>,
         received: &impl Received,
+        weather: Option<&Weather>,
     ) -> u64 {
         // Except for its error, an echo lies within the range of the hits that form the echo.
         let within_m = (self.beam.signal_cutoff_m + self.errors.likely_m()) as f32;
+        // Five standard deviations, as in `likely_m`.
+        let share = 5.0 * weather.and_then(Weather::range_error).unwrap_or(0.0) as f32;
         let objects = met.map(|(instance, range_m)| {
             let object = instance.wrapping_sub(watch.first_instance);
             let bit = 1u64.checked_shl(object).unwrap_or(0) & watch.objects;
+            let within_m = within_m + share * range_m;
             if bit != 0 && received.has_return_near(range_m, within_m) { bit } else { 0 }
         });
         objects.fold(0, |seen, object| seen | object)
@@ -409,51 +399,6 @@ impl Lidar {
     /// All echoes of the received light, without errors.
     pub(super) fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
         self.receiver.echoes(scatter, reception)
-    }
-
-    /// The beam of a firing, directed by the rotor.
-    fn turned(
-        &self,
-        laser: usize,
-        rotor_azimuth_rad: f64,
-        index: usize,
-        noise: &RequestNoise,
-    ) -> Beam {
-        let geometry = &self.lasers[laser];
-        let azimuth_error = error(self.settings.azimuth_std_rad, noise, index, Quantity::Azimuth);
-        let azimuth_rad = rotor_azimuth_rad + geometry.azimuth_offset_rad + azimuth_error;
-        let elevation_error =
-            error(self.settings.elevation_std_rad, noise, index, Quantity::Elevation);
-        let elevation = if elevation_error == 0.0 {
-            self.elevations[laser]
-        } else {
-            libm::sincos(geometry.elevation_rad + elevation_error)
-        };
-        geometry.beam(libm::sincos(azimuth_rad), elevation)
-    }
-
-    /// The beam of a firing in the direction `aim`.
-    fn steered(&self, laser: usize, aim: DVec3, index: usize, noise: &RequestNoise) -> Beam {
-        let geometry = &self.lasers[laser];
-        let azimuth_rad = geometry.azimuth_offset_rad
-            + error(self.settings.azimuth_std_rad, noise, index, Quantity::Azimuth);
-        let elevation_rad = geometry.elevation_rad
-            + error(self.settings.elevation_std_rad, noise, index, Quantity::Elevation);
-        let flat = libm::hypot(aim.x, aim.y);
-        let heading = if flat > 0.0 { (-aim.y / flat, aim.x / flat) } else { (0.0, 1.0) };
-        geometry.beam(sum(heading, azimuth_rad), sum((aim.z, flat), elevation_rad))
-    }
-
-    fn pulse(&self, beam: &Beam, pose: &Transform<World, Sensor>) -> Pulse {
-        let turn = DMat3::from_quat(pose.rotation);
-        Pulse {
-            origin: turn * (beam.exit - beam.direction * self.apex_behind_m) + pose.translation,
-            start_m: self.apex_behind_m as f32,
-            direction: turn * beam.direction,
-            half_axis_u: turn * (beam.left * self.half_axes_m[0]),
-            half_axis_v: turn * (beam.up * self.half_axes_m[1]),
-            max_range_m: self.beam.max_range_m as f32,
-        }
     }
 }
 
@@ -600,18 +545,4 @@ fn sort(
         put(index, places[key] as usize);
         places[key] += 1;
     }
-}
-
-/// Sine and cosine of the sum of two angles; the first angle is given by its sine and cosine.
-fn sum((sin, cos): (f64, f64), other_rad: f64) -> (f64, f64) {
-    if other_rad == 0.0 {
-        return (sin, cos);
-    }
-    let (other_sin, other_cos) = libm::sincos(other_rad);
-    (sin * other_cos + cos * other_sin, cos * other_cos - sin * other_sin)
-}
-
-/// A normal random number with the standard deviation `std`; zero needs no random number.
-fn error(std: f64, noise: &RequestNoise, index: usize, quantity: Quantity) -> f64 {
-    if std == 0.0 { 0.0 } else { std * noise.standard_normal(index, quantity) }
 }

@@ -10,7 +10,7 @@ use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 
-/// Report of the detector about one pulse.
+/// Returns of one pulse as the detector reports them.
 pub(super) trait Received {
     /// Whether the pulse has a return within `within_m` of `range_m`, metres.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
@@ -26,6 +26,17 @@ pub(super) trait Received {
     /// random numbers of the echo's range and intensity. If first and second return are the same echo, both get the
     /// same errors.
     fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self;
+}
+
+/// What a detector receives from a pulse.
+#[derive(Clone)]
+pub(super) struct Detected<T> {
+    /// Share of the light that the detector receives, 0..=1; the last share above 0 if faults block all light.
+    pub light: f32,
+    /// Echoes of this light, without errors.
+    pub echoes: T,
+    /// Echoes as the device reports them; none if faults block all light.
+    pub report: T,
 }
 
 /// Faults that may be active during a sweep, with their effects so far.
@@ -62,13 +73,29 @@ impl<'a> SweepFaults<'a> {
         Self { start, sweep, lasers, all: active.collect() }
     }
 
-    /// Report of the firing `index` under all active faults. `receive` returns the report for the share of the light,
-    /// 0..=1, that remains under the faults.
-    pub fn receive<T: Default + Received>(&self, index: usize, receive: impl Fn(f32) -> T) -> T {
-        let mut report = receive(1.0);
-        if self.all.is_empty() {
-            return report;
+    /// What the detector receives from the firing `index` under all active faults. `receive` returns this for the share of
+    /// the light, 0..=1, that remains under the faults.
+    #[inline(always)]
+    pub fn receive<T>(&self, index: usize, receive: impl Fn(f32) -> Detected<T>) -> Detected<T>
+    where
+        T: Clone + Default + Received,
+    {
+        let mut detected = receive(1.0);
+        if !self.all.is_empty() {
+            self.disturb(index, &mut detected, receive);
         }
+        detected
+    }
+
+    #[inline(never)]
+    fn disturb<T>(
+        &self,
+        index: usize,
+        detected: &mut Detected<T>,
+        receive: impl Fn(f32) -> Detected<T>,
+    ) where
+        T: Clone + Default + Received,
+    {
         let mut light = 1.0;
         for active in &self.all {
             let share = self.share(active.fault, index);
@@ -76,13 +103,16 @@ impl<'a> SweepFaults<'a> {
                 continue;
             }
             light *= share;
-            let left = if light == 0.0 { T::default() } else { receive(light) };
-            let (lost, changed) = report.difference(&left);
+            let left = if light == 0.0 {
+                Detected { report: T::default(), ..detected.clone() }
+            } else {
+                receive(light)
+            };
+            let (lost, changed) = detected.report.difference(&left.report);
             active.lost.set(active.lost.get() + lost);
             active.changed.set(active.changed.get() + changed);
-            report = left;
+            *detected = left;
         }
-        report
     }
 
     /// Effects of the faults on the whole sweep.

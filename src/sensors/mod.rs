@@ -10,6 +10,7 @@ pub mod fault;
 pub mod gnss;
 pub mod imu;
 pub mod joint;
+mod lanes;
 pub mod lidar;
 mod lidar_faults;
 pub mod lidar_with_imu;
@@ -19,6 +20,7 @@ pub mod odometry;
 pub mod optics_fault;
 pub mod pattern;
 pub mod receiver;
+mod sincos;
 pub mod surfaces;
 pub mod truth;
 pub mod weather;
@@ -72,7 +74,7 @@ pub struct SkyOutlook {
     pub above_mask: usize,
 }
 
-/// The world as seen by a sensor.
+/// The environment of a sensor: the world, the sensor's mount and its motion.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Casts pulses and lines of sight.
@@ -123,10 +125,10 @@ pub struct FiringSlot {
 pub struct MeasurementRequest {
     /// Number of the request among the device's requests, from 0.
     pub index: u64,
-    /// Time of the first sample of a series or of the first firing of a sweep; for a tile, the time at which the exposure of
-    /// its frame's first row starts.
+    /// Time of the first sample of a series or of the first firing of a sweep; for a tile, the time at which the
+    /// exposure of its frame's first row starts.
     pub start: SimTime,
-    /// Requested measurement.
+    /// Kind of the requested measurement.
     pub subject: Subject,
 }
 
@@ -207,7 +209,7 @@ pub struct Sweep {
     pub rotor: RotorMotion,
     /// Selection of the echoes that the detector reports; detectors that report all echoes ignore it.
     pub selection: EchoSelection,
-    /// Settings of the detector.
+    /// Detection threshold and blanking distance of the detector.
     pub receiver: ReceiverSetting,
     /// Pulses in the order in which the device needs the returns.
     pub firings: Arc<[FiringSlot]>,
@@ -247,8 +249,8 @@ impl RotorMotion {
         Self { first, others: Vec::new(), aims: None }
     }
 
-    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The angles of the firing
-    /// laser are added to this direction.
+    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The angles of the
+    /// firing laser are added to this direction.
     pub fn steered(aims: Arc<[DVec3]>) -> Self {
         Self { aims: Some(aims), ..Self::even(0.0, 0.0) }
     }
@@ -307,8 +309,8 @@ impl Sweep {
 pub struct Return {
     /// Distance along the beam from the laser's exit point, metres.
     pub range_m: f32,
-    /// Reflectance of a diffuse surface that would give the same return if the whole pulse hit it at normal incidence: 1 is
-    /// white, retroreflectors exceed 1.
+    /// Reflectance of a diffuse surface that would give the same return if the whole pulse hit it at normal incidence:
+    /// 1 is white, retroreflectors exceed 1.
     pub intensity: f32,
     /// Strength of the echo at the detector, in units of the echo of a white surface at 1 m.
     pub signal: f32,
@@ -341,8 +343,8 @@ impl Echoes {
         &self.seen[..usize::from(self.count)]
     }
 
-    /// Adds an echo that is farther than the others. If there are [`MAX_ECHOES`] already, it replaces the last one, so that
-    /// the farthest echo is always reported.
+    /// Adds an echo that is farther than the others. If there are [`MAX_ECHOES`] already, it replaces the last one, so
+    /// that the farthest echo is always reported.
     #[inline]
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);
@@ -354,7 +356,7 @@ impl Echoes {
 /// The answer to a [`MeasurementRequest`].
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The request.
+    /// The answered request.
     pub request: MeasurementRequest,
     /// The measured values; their kind depends on the sensor.
     pub outcome: Outcome,
@@ -380,7 +382,7 @@ pub enum Outcome {
     Returns(Vec<PulseReturns>),
     /// One entry for each sample of a series.
     Inertial(Vec<imu::InertialTruth>),
-    /// Position of an antenna and its view of the sky.
+    /// Position of a GNSS antenna and its view of the sky, at one instant.
     Sky(Box<gnss::SkyView>),
     /// Like [`Outcome::Returns`], for a detector that distinguishes echoes.
     Echoes(Vec<Echoes>),

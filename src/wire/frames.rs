@@ -7,7 +7,7 @@
 //! ```
 //!
 //! All frames are right-handed, in metres. A pose is named `a_from_b`: it converts coordinates in `b` to
-//! coordinates in `a`. The type checks this: `world_from_body * body_from_sensor` compiles,
+//! coordinates in `a`. The compiler checks this: `world_from_body * body_from_sensor` compiles,
 //! `body_from_sensor * world_from_body` does not. GNSS positions are WGS84: see [`Geodetic`].
 //!
 //! Angles are right-handed about their axis; roll, pitch and yaw are about x, y and z and
@@ -53,6 +53,7 @@ impl<A, B> Transform<A, B> {
 
     /// The transform `a_from_b` for the position of B's origin in A, metres, and the rotation from B to A, which is
     /// normalised.
+    #[inline(always)]
     pub fn new(translation: DVec3, rotation: DQuat) -> Self {
         Self { translation, rotation: rotation.normalize(), frames: PhantomData }
     }
@@ -74,14 +75,14 @@ impl<A, B> Transform<A, B> {
         Self { translation: DVec3::new(x, y, z), rotation, frames: PhantomData }
     }
 
-    /// Converts a point, metres: `a_from_b.point(p)` returns the coordinates in A of the point that has the coordinates `p`
-    /// in B.
+    /// Converts a point, metres: `a_from_b.point(p)` returns the coordinates in A of the point that has the coordinates
+    /// `p` in B.
     pub fn point(&self, p: DVec3) -> DVec3 {
         self.rotation * p + self.translation
     }
 
-    /// Converts a direction: `a_from_b.direction(v)` returns the components in A of the vector that has the components `v`
-    /// in B. The translation has no effect.
+    /// Converts a direction: `a_from_b.direction(v)` returns the components in A of the vector that has the components
+    /// `v` in B. The translation has no effect.
     pub fn direction(&self, v: DVec3) -> DVec3 {
         self.rotation * v
     }
@@ -95,6 +96,7 @@ impl<A, B> Transform<A, B> {
     /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised linear in rotation.
     /// Use it only for poses that are less than a millisecond apart. The rotation then differs from the great circle
     /// arc by far less than the resolution of any wire format.
+    #[inline(always)]
     pub fn interpolate(&self, end: &Self, s: f64) -> Self {
         let toward =
             if self.rotation.dot(end.rotation) < 0.0 { -end.rotation } else { end.rotation };
@@ -123,8 +125,8 @@ pub fn quat_about(axis: DVec3, angle: f64) -> DQuat {
     DQuat::from_xyzw(axis.x * s, axis.y * s, axis.z * s, c)
 }
 
-/// Angular rate in the body's frame, rad/s. `roll` and `pitch` are the current angles, and `rates` the derivatives of
-/// roll, pitch and yaw, in radians and rad/s.
+/// Angular rate in the body's frame, rad/s. `roll` and `pitch` are the current angles, radians. `rates` are the
+/// derivatives of roll, pitch and yaw, rad/s.
 pub fn body_rate_from_rpy(roll: f64, pitch: f64, rates: [f64; 3]) -> DVec3 {
     let [roll_rate, pitch_rate, yaw_rate] = rates;
     let (sin_r, cos_r) = libm::sincos(roll);
@@ -160,12 +162,13 @@ pub struct Geodetic {
 const WGS84_A_M: f64 = 6_378_137.0;
 /// WGS84 flattening (NIMA TR8350.2).
 const WGS84_F: f64 = 1.0 / 298.257_223_563;
+/// Square of the first eccentricity of WGS84.
 const WGS84_E2: f64 = WGS84_F * (2.0 - WGS84_F);
 
 impl Geodetic {
-    /// Height of the geoid (EGM2008, in steps of three degrees) above the ellipsoid at this position, metres.
+    /// Height of the geoid (EGM2008 on a grid of three degrees) above the ellipsoid at this position, metres.
     pub fn geoid_height_m(&self) -> f64 {
-        // The model covers the whole Earth, so this cannot fail for a geodetic position.
+        // The model covers the whole Earth, so the call cannot fail for a geodetic position.
         let height = egm2008::geoid_height(self.latitude_deg as f32, self.longitude_deg as f32);
         height.map_or(0.0, f64::from)
     }
@@ -187,8 +190,8 @@ impl Geodetic {
         )
     }
 
-    /// The inverse of [`Geodetic::to_ecef`], by Bowring's iteration. The error is below a nanometre within 100 km of
-    /// the ellipsoid.
+    /// The inverse of [`Geodetic::to_ecef`], by four steps of Bowring's iteration. The tests allow an error of a
+    /// micrometre.
     pub fn from_ecef(p: DVec3) -> Self {
         let rho = (p.x * p.x + p.y * p.y).sqrt();
         let b = WGS84_A_M * (1.0 - WGS84_F);
@@ -204,7 +207,7 @@ impl Geodetic {
         }
         let (sin_lat, cos_lat) = libm::sincos(latitude);
         let n = WGS84_A_M / (1.0 - WGS84_E2 * sin_lat * sin_lat).sqrt();
-        // Unlike the other usual form, this one is also valid at the poles.
+        // The usual form `rho / cos_lat - n` fails at the poles; this one does not.
         let altitude_m = rho * cos_lat + p.z * sin_lat - n * (1.0 - WGS84_E2 * sin_lat * sin_lat);
         Self {
             latitude_deg: latitude.to_degrees(),

@@ -28,8 +28,8 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Nine rays in a round footprint with a divergence of 2 mrad, about that of the HDL-64E; also returns the half-axis of the
-/// footprint at 1 m, metres.
+/// Nine rays in a round footprint with a divergence of 2 mrad, about that of the HDL-64E; also returns the half-axis of
+/// the footprint at 1 m, metres.
 fn spot() -> (Stencil, f64) {
     let (shape, divergence_rad) = (BeamShape::Circular, [2e-3; 2]);
     let settings = BeamSettings { shape, rays: 9, divergence_rad, ..BeamSettings::default() };
@@ -63,8 +63,8 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     pulses
 }
 
-/// A pulse in the direction of ray `index` of a cast, rotated by `angle` radians towards one of six sides, which `axis`,
-/// 0..6, selects.
+/// A pulse in the direction of ray `index` of a cast, rotated by `angle` radians towards one of six sides, which
+/// `axis`, 0..6, selects.
 fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f64) -> Pulse {
     let pulse = pulses[index / stencil.len()];
     let [a, b] = stencil.offsets()[index % stencil.len()];
@@ -208,8 +208,9 @@ fn light_beyond_the_first_hit() {
         let finishes = caster.finishes().expect("a window");
         let mut glimpses = Glimpses::default();
         glimpses.follow(caster, finishes, &stencil, (&pulses, &fired), &hits);
-        let of = |pulse| glimpses.of_pulse(pulse, stencil.len()).iter();
-        (0..pulses.len()).map(|p| of(p).map(|g| (g.range_m, g.reflectance)).collect()).collect()
+        // Diffuse pulses have none.
+        let by_pulse = glimpses.by_pulse(stencil.len()).map(Option::unwrap_or_default);
+        by_pulse.map(|all| all.iter().map(|g| (g.range_m, g.reflectance)).collect()).collect()
     };
     let theirs = EmbreeCaster::new(scene.clone(), EmbreeSettings::default()).unwrap();
     let (a, b) = (seen(&BvhCaster::new(scene).unwrap()), seen(&theirs));

@@ -84,7 +84,7 @@ impl<'a> TruthKeeper<'a> {
     ) -> Self {
         let firings = sweep.firings.iter().enumerate().map(|(index, firing)| {
             let laser = &lidar.lasers[usize::from(firing.laser)];
-            let off = |std, quantity| super::error(std, noise, index, quantity);
+            let off = |std, quantity| super::aim::error(std, noise, index, quantity);
             let (aimed_azimuth_rad, aimed_elevation_rad) = sweep.aim(index);
             let azimuth_rad = aimed_azimuth_rad
                 + laser.azimuth_offset_rad

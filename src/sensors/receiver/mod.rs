@@ -4,10 +4,12 @@
 //! given reflectance determines the detection threshold. `docs/PHYSICS.md` has the equations with their sources.
 
 mod errors;
+mod gathered;
 mod selection;
 mod waveform;
 
 pub(super) use self::errors::{Errors, laser_bias};
+pub(super) use self::gathered::Gathered;
 pub use self::selection::EchoSelection;
 
 use std::cell::RefCell;
@@ -17,6 +19,7 @@ use self::waveform::{Arrival, Peak};
 use super::noise::{Quantity, RequestNoise};
 use super::{Echoes, PulseReturns, Return};
 use crate::config::profile::lidar::{BeamSettings, EchoRule};
+use crate::world::raycast::Hit;
 
 /// Light that returns to the receiver from one point along the beam.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +30,19 @@ pub struct Backscatter {
     /// in clear air. It is the product of the share of the pulse's energy at the point, the reflectance, the cosine of
     /// incidence, and the transmissions out and back. Retroreflectors exceed 1.
     pub reflectance: f32,
+}
+
+impl Backscatter {
+    /// Light that returns from the first hits of a pulse's rays. The shares of the rays in the pulse's energy are
+    /// `weights`.
+    #[inline]
+    pub fn of_hits(hits: &[Hit], weights: &[f32]) -> impl Iterator<Item = Self> {
+        hits.iter().zip(weights).filter_map(|(hit, weight)| {
+            let reflectance = weight * hit.reflectance * hit.cos_incidence;
+            let range_m = hit.range_m;
+            (range_m != f32::INFINITY).then_some(Self { range_m, reflectance })
+        })
+    }
 }
 
 /// Receiver settings of a device.
@@ -48,7 +64,6 @@ impl Default for ReceiverSetting {
 /// The circumstances of one firing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reception<'a> {
-    /// The device's setting.
     pub setting: ReceiverSetting,
     /// Share of the light that remains after passing the window twice, out and back, 0..=1.
     pub light: f32,
@@ -56,7 +71,8 @@ pub(super) struct Reception<'a> {
     pub noise: &'a RequestNoise,
     /// Index of the firing in its request.
     pub firing: usize,
-    /// Scratch memory.
+    /// The returning light, if it is known without a search for echoes.
+    pub gathered: Gathered,
     pub buffers: &'a RefCell<Buffers>,
 }
 
@@ -122,9 +138,12 @@ impl Receiver {
         selection: EchoSelection,
         reception: &Reception<'_>,
     ) -> PulseReturns {
+        if let Gathered::One(peak) = reception.gathered {
+            return selection::of_one(self.detect(peak, 0, reception), selection);
+        }
         let mut candidates = Candidates::default();
         let mut heard = 0;
-        self.each_peak(scatter, reception.buffers, |peak| {
+        self.each_peak(scatter, reception, |peak| {
             if let Some(echo) = self.detect(peak, heard, reception) {
                 candidates.take(echo);
             }
@@ -137,7 +156,7 @@ impl Receiver {
     pub fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
         let mut all = Echoes::default();
         let mut heard = 0;
-        self.each_peak(scatter, reception.buffers, |peak| {
+        self.each_peak(scatter, reception, |peak| {
             if let Some(echo) = self.detect(peak, heard, reception) {
                 all.push(echo);
             }
@@ -147,6 +166,7 @@ impl Receiver {
     }
 
     /// Echo of `peak`, the pulse's peak number `place`, if the receiver detects it.
+    #[inline(always)]
     fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
         let Reception { setting, light, noise, firing, .. } = *reception;
         let signal = peak.signal * light;
@@ -177,9 +197,14 @@ impl Receiver {
     fn each_peak(
         &self,
         scatter: &[Backscatter],
-        buffers: &RefCell<Buffers>,
+        reception: &Reception<'_>,
         mut seen: impl FnMut(Peak),
     ) {
+        match reception.gathered {
+            Gathered::Dark => return,
+            Gathered::One(peak) => return seen(peak),
+            Gathered::Unknown => {}
+        }
         // Most pulses hit one surface; their light needs no sorting.
         let (mut nearest_m, mut farthest_m) = (f32::INFINITY, 0.0f32);
         for light in scatter {
@@ -189,7 +214,7 @@ impl Receiver {
         if nearest_m == f32::INFINITY {
             return;
         }
-        let Buffers { arrivals, waveform } = &mut *buffers.borrow_mut();
+        let Buffers { arrivals, waveform } = &mut *reception.buffers.borrow_mut();
         arrivals.clear();
         arrivals.extend(scatter.iter().map(|light| {
             let range_m = light.range_m.max(NEAREST_M);

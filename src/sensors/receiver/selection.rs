@@ -40,7 +40,7 @@ impl Candidates {
         self.last = Some(echo);
     }
 
-    /// The reported echoes.
+    /// The echoes that `selection` reports.
     pub fn select(&self, selection: EchoSelection) -> PulseReturns {
         let Self { nearest, strongest, runner_up, last } = *self;
         let (first, second) = match selection {
@@ -53,6 +53,16 @@ impl Candidates {
         };
         PulseReturns { first, second }
     }
+}
+
+/// What is reported of a pulse with one echo or none.
+#[inline]
+pub(super) fn of_one(echo: Option<Return>, selection: EchoSelection) -> PulseReturns {
+    let second = match selection {
+        EchoSelection::First | EchoSelection::Strongest | EchoSelection::Last => None,
+        EchoSelection::StrongestAndLast | EchoSelection::OtherAndLast => echo,
+    };
+    PulseReturns { first: echo, second }
 }
 
 #[cfg(test)]
@@ -93,6 +103,25 @@ mod tests {
                 };
                 let found = selected(EchoSelection::OtherAndLast, &signals);
                 assert_eq!(found, [other.map(echo), last.map(echo)], "{signals:?}");
+                if signals.len() < 2 {
+                    for selection in [
+                        EchoSelection::First,
+                        EchoSelection::Strongest,
+                        EchoSelection::Last,
+                        EchoSelection::StrongestAndLast,
+                        EchoSelection::OtherAndLast,
+                    ] {
+                        let only = signals.first().map(|signal| Return {
+                            range_m: 10.0,
+                            intensity: 0.5,
+                            signal: f32::from(*signal),
+                        });
+                        let returns = of_one(only, selection);
+                        let found = [returns.first, returns.second];
+                        let found = found.map(|echo| echo.map(|echo| (echo.range_m, echo.signal)));
+                        assert_eq!(found, selected(selection, &signals), "{selection:?}");
+                    }
+                }
                 let both = selected(EchoSelection::StrongestAndLast, &signals);
                 assert_eq!(both, [strongest.map(echo), last.map(echo)], "{signals:?}");
                 compared += 1;

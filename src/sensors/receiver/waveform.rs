@@ -6,7 +6,11 @@
 //! again a cosine: `(S + |Z| cos(pi x / w - arg Z)) / 2` with `S = sum s_i` and `Z = sum s_i exp(i pi r_i / w)`.
 //! Maxima and minima are therefore computed without sampling.
 
-use std::f32::consts::{FRAC_PI_2, PI};
+use std::f32::consts::PI;
+
+use fearless_simd::{Level, dispatch};
+
+use crate::sensors::sincos::sincos;
 
 /// Light from one point that arrives at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,7 +23,7 @@ pub(super) struct Arrival {
 
 /// A maximum of the sum of pulses.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Peak {
+pub(in crate::sensors) struct Peak {
     /// Distance of the maximum, metres.
     pub range_m: f32,
     /// Height of the maximum, in the unit of [`Arrival::signal`].
@@ -42,11 +46,9 @@ struct Phased {
 }
 
 /// Start or end of an arrival's pulse.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Edge {
     x_m: f64,
-    place: usize,
-    begins: bool,
     /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are the real and the imaginary
     /// part of their `Z`.
     sum: f64,
@@ -62,7 +64,13 @@ const VALLEY: f32 = 0.8;
 
 /// If all arrivals are within this share of the width, the mean of their ranges, weighted by their signals, is used as
 /// the maximum of the sum. The error is less than 1/6000 of the width.
-const NARROW: f32 = 0.1;
+pub(super) const NARROW: f32 = 0.1;
+
+/// Number of phases that are computed together.
+const PHASES: usize = 16;
+
+/// Up to this share of the width, the phases of arrivals are at most π/2.
+pub(super) const SHORT: f32 = 0.5;
 
 /// Echo of `arrivals`, which must all be within one pulse width `width_m`, a positive number. Their sum has only one
 /// maximum: it increases until all pulses have begun, and decreases after the first has ended. `span_m` is the distance
@@ -87,29 +95,50 @@ pub(super) fn single_peak(
     let mean = moment / sum;
     let scale = PI / width_m;
     if span_m <= NARROW * width_m {
-        let variance = (square / sum - mean * mean).max(0.0);
-        // (S + |Z|) / 2, expanded to the second order of the spread.
-        let signal = sum * (1.0 - 0.25 * scale * scale * variance);
-        return Some(Peak { range_m: nearest_m + mean, signal });
+        let [range_m, signal] = narrow_peak(nearest_m, [sum, moment, square], width_m);
+        return Some(Peak { range_m, signal });
     }
     let (mut re, mut im) = (0.0f32, 0.0f32);
     for arrival in arrivals {
         let angle = (arrival.range_m - nearest_m - mean) * scale;
         let (sin, cos) =
-            if span_m <= 0.5 * width_m { short_sincos(angle) } else { libm::sincosf(angle) };
+            if span_m <= SHORT * width_m { short_sincos(angle) } else { libm::sincosf(angle) };
         re += arrival.signal * cos;
         im += arrival.signal * sin;
     }
+    Some(spread_peak(nearest_m + mean, sum, [re, im], width_m))
+}
+
+/// Echo of arrivals with the mean range `mean_m`, weighted by their signals, whose sum is `sum`. `re` and `im` are the
+/// parts of `Z`, with ranges relative to the mean.
+#[inline]
+pub(super) fn spread_peak(mean_m: f32, sum: f32, [re, im]: [f32; 2], width_m: f32) -> Peak {
     let height = (re * re + im * im).sqrt();
     // Two equal pulses with a distance of one width have a flat top; its middle is used.
-    let aside = if height > 1e-4 * sum { libm::atan2f(im, re) / scale } else { 0.0 };
-    Some(Peak { range_m: nearest_m + mean + aside, signal: 0.5 * (sum + height) })
+    let aside = if height > 1e-4 * sum { libm::atan2f(im, re) / (PI / width_m) } else { 0.0 };
+    Peak { range_m: mean_m + aside, signal: 0.5 * (sum + height) }
+}
+
+/// Range and signal of the echo of arrivals within [`NARROW`] of the pulse width `width_m`. The nearest arrival is at
+/// `nearest_m`; the sums are those of the signals, of the signals times the distance behind the nearest arrival, and
+/// times the square of this distance.
+#[inline(always)]
+pub(super) fn narrow_peak(
+    nearest_m: f32,
+    [sum, moment, square]: [f32; 3],
+    width_m: f32,
+) -> [f32; 2] {
+    let mean = moment / sum;
+    let scale = PI / width_m;
+    let variance = square / sum - mean * mean;
+    let variance = if variance > 0.0 { variance } else { 0.0 };
+    // (S + |Z|) / 2, expanded to the second order of the spread.
+    [nearest_m + mean, sum * (1.0 - 0.25 * scale * scale * variance)]
 }
 
 /// Sine and cosine of `angle`, radians, from -π/2 to π/2; error at most 2e-6.
-#[inline]
-fn short_sincos(angle: f32) -> (f32, f32) {
-    debug_assert!(angle.abs() <= FRAC_PI_2 * 1.001);
+#[inline(always)]
+pub(super) fn short_sincos(angle: f32) -> (f32, f32) {
     let square = angle * angle;
     let sin = angle
         * (1.0
@@ -122,9 +151,9 @@ fn short_sincos(angle: f32) -> (f32, f32) {
     (sin, cos)
 }
 
-/// Calls `seen` with the echoes in the sum of `arrivals`, nearest first. Maxima of one echo are merged: the echo's range is
-/// the mean of their ranges, weighted by their heights; its signal is the greatest height. `width_m` must be positive, and
-/// `arrivals` sorted by range.
+/// Calls `seen` with the echoes in the sum of `arrivals`, nearest first. Maxima of one echo are merged: the echo's
+/// range is the mean of their ranges, weighted by their heights; its signal is the greatest height. `width_m` must be
+/// positive, and `arrivals` sorted by range.
 pub(super) fn peaks(
     arrivals: &[Arrival],
     width_m: f32,
@@ -161,25 +190,35 @@ fn overlapping_peaks(
     edges.clear();
     let Some(first) = arrivals.first() else { return };
     let origin = f64::from(first.range_m);
-    for (place, arrival) in arrivals.iter().enumerate() {
-        let range = f64::from(arrival.range_m);
-        let (sin, cos) = libm::sincos((range - origin) * scale);
-        let signal = f64::from(arrival.signal);
-        phased.push(Phased { signal, re: signal * cos, im: signal * sin });
-        edges.push(Edge { x_m: range - width, place, begins: true, ..Edge::default() });
-        edges.push(Edge { x_m: range + width, place, ..Edge::default() });
+    let level = Level::new();
+    for arrivals in arrivals.chunks(PHASES) {
+        let (mut angles, mut sin, mut cos) = ([0.0; PHASES], [0.0; PHASES], [0.0; PHASES]);
+        for (angle, arrival) in angles.iter_mut().zip(arrivals) {
+            *angle = (f64::from(arrival.range_m) - origin) * scale;
+        }
+        dispatch!(level, _simd => sincos(&angles, &mut sin, &mut cos));
+        for (arrival, (sin, cos)) in arrivals.iter().zip(sin.into_iter().zip(cos)) {
+            let signal = f64::from(arrival.signal);
+            phased.push(Phased { signal, re: signal * cos, im: signal * sin });
+        }
     }
-    edges.sort_unstable_by(|a, b| a.x_m.total_cmp(&b.x_m).then(a.place.cmp(&b.place)));
     let (mut sum, mut re, mut im) = (0.0f64, 0.0f64, 0.0f64);
-    for edge in edges.iter_mut() {
-        let Phased { signal, re: part_re, im: part_im } = phased[edge.place];
-        let sign = if edge.begins { 1.0 } else { -1.0 };
+    let (mut begun, mut ended) = (0, 0);
+    while ended < arrivals.len() {
+        let ends_m = f64::from(arrivals[ended].range_m) + width;
+        // A pulse that begins where another one ends comes second.
+        let begins_m = arrivals.get(begun).map(|next| f64::from(next.range_m) - width);
+        let begins_m = begins_m.filter(|begins_m| *begins_m < ends_m);
+        let place = if begins_m.is_some() { &mut begun } else { &mut ended };
+        let Phased { signal, re: part_re, im: part_im } = phased[*place];
+        *place += 1;
+        let sign = if begins_m.is_some() { 1.0 } else { -1.0 };
         sum += sign * signal;
         re += sign * part_re;
         im += sign * part_im;
-        (edge.sum, edge.re, edge.im) = (sum, re, im);
         // A pulse begins and ends at a phase of ±180 degrees from its middle, where sine and cosine are known.
-        edge.slope = if signal > 0.0 { (re * part_im - im * part_re) / signal } else { 0.0 };
+        let slope = if signal > 0.0 { (re * part_im - im * part_re) / signal } else { 0.0 };
+        edges.push(Edge { x_m: begins_m.unwrap_or(ends_m), sum, re, im, slope });
     }
 
     let turn = 2.0 * width;

@@ -22,9 +22,9 @@ const MAX_PASSAGES: usize = 8;
 /// Smallest share of light that is traced. At this limit, a retroreflector is still visible after two reflections by a
 /// window (out and back).
 const LEAST_ENERGY: f32 = 1e-5;
-/// Distance from a surface at which a ray continues, metres, so that the ray does not hit the surface again.
-/// [`CLEARANCE`] adds a share of the path length, twice the error of a hit.
+/// Distance from a surface at which a ray continues, metres. It prevents the ray from hitting the surface again.
 const CLEARANCE_M: f64 = 1e-4;
+/// Additional distance from the surface, as a share of the path length: twice the error of a hit.
 const CLEARANCE: f64 = 4e-6;
 
 /// A point from which light of a ray returns.
@@ -50,8 +50,10 @@ pub struct Glimpse {
 /// Points from which the light of many pulses returns. Reuse one value for many calls, because it owns the buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
-    /// Points from which light returns, sorted by ray.
+    /// Points from which light returns, sorted by ray; none of diffuse pulses.
     seen: Vec<Glimpse>,
+    /// For each pulse, whether all of its light returns from diffuse surfaces that its rays hit.
+    is_diffuse: Vec<bool>,
     going: Vec<Going>,
     pulses: Vec<Pulse>,
     fired: Vec<SimTime>,
@@ -61,12 +63,18 @@ pub struct Glimpses {
 /// A ray that continues after a hit.
 #[derive(Clone, Copy, Debug)]
 struct Going {
-    ray: u32,
+    path: Path,
     pulse: Pulse,
     fired: SimTime,
-    /// Length of the light's path so far, metres.
-    path_m: f32,
-    /// Share of the pulse's light that remains after the surfaces on the path so far, counted for the way out and back.
+}
+
+/// Path of a ray's light so far.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    /// Index of the ray, as in [`Glimpse`].
+    ray: u32,
+    length_m: f32,
+    /// Share of the light that remains after the surfaces on the path, counted for the way out and back.
     energy: f32,
     is_mirrored: bool,
 }
@@ -90,18 +98,34 @@ impl Glimpses {
         hits: &[Hit],
     ) {
         self.seen.clear();
+        self.is_diffuse.clear();
         self.going.clear();
-        for (ray, hit) in hits.iter().enumerate() {
-            let pulse = ray / stencil.len();
-            let going = Going {
-                ray: ray as u32,
-                pulse: along(&pulses[pulse], stencil.offsets()[ray % stencil.len()]),
-                fired: fired[pulse],
-                path_m: 0.0,
-                energy: 1.0,
-                is_mirrored: false,
-            };
-            self.meet(finishes, &going, hit);
+        let mut known = None;
+        let mut is_diffuse = |hit: &Hit| {
+            let key = (hit.instance, hit.material);
+            match known {
+                Some((known, is_diffuse)) if known == key => is_diffuse,
+                _ => {
+                    let is_diffuse = finishes.material(hit).is_none();
+                    known = Some((key, is_diffuse));
+                    is_diffuse
+                }
+            }
+        };
+        for ((place, hits), (pulse, fired)) in
+            hits.chunks_exact(stencil.len()).enumerate().zip(pulses.iter().zip(fired))
+        {
+            let returns = |hit: &Hit| hit.reflectance * hit.cos_incidence > 0.0;
+            let met = |hit: &&Hit| hit.range_m != f32::INFINITY;
+            let all = hits.iter().filter(met).all(|hit| returns(hit) && is_diffuse(hit));
+            self.is_diffuse.push(all);
+            if all {
+                continue;
+            }
+            for ((ray, hit), offset) in (place * stencil.len()..).zip(hits).zip(stencil.offsets()) {
+                let path = Path { ray: ray as u32, length_m: 0.0, energy: 1.0, is_mirrored: false };
+                self.meet(finishes, &path, hit, *fired, || along(pulse, *offset));
+            }
         }
         for _ in 0..MAX_PASSAGES {
             if self.going.is_empty() {
@@ -117,7 +141,7 @@ impl Glimpses {
             hits.resize(going.len(), Hit::MISS);
             caster.cast_at(&Stencil::single(), &self.pulses, &self.fired, &mut hits);
             for (going, hit) in going.iter().zip(&hits) {
-                self.meet(finishes, going, hit);
+                self.meet(finishes, &going.path, hit, going.fired, || going.pulse);
             }
             self.hits = hits;
         }
@@ -125,29 +149,44 @@ impl Glimpses {
         self.seen.sort_by_key(|glimpse| glimpse.ray);
     }
 
-    /// Points from which light of the pulse at `index` returns; the pulse has `rays` rays.
-    pub fn of_pulse(&self, index: usize, rays: usize) -> &[Glimpse] {
-        let before = |ray: usize| self.seen.partition_point(|g| (g.ray as usize) < ray);
-        &self.seen[before(index * rays)..before((index + 1) * rays)]
+    /// For each pulse, the points from which its light returns; each pulse has `rays` rays. `None` for a diffuse pulse:
+    /// its light returns from the first hits of its rays, all of which are on diffuse surfaces.
+    pub fn by_pulse(&self, rays: usize) -> impl Iterator<Item = Option<&[Glimpse]>> {
+        let mut left = &self.seen[..];
+        (1..).zip(&self.is_diffuse).map(move |(next, is_diffuse): (usize, &bool)| {
+            let count = left.iter().take_while(|g| (g.ray as usize) < next * rays).count();
+            let (own, others) = left.split_at(count);
+            left = others;
+            (!is_diffuse).then_some(own)
+        })
     }
 
-    /// Records the light that returns from a hit, and the rays that continue.
-    fn meet(&mut self, finishes: &dyn Finishes, going: &Going, hit: &Hit) {
+    /// Records the light that returns from a hit, and the rays that continue. `pulse` makes the ray that hit, which
+    /// most surfaces do not need.
+    #[inline(always)]
+    fn meet(
+        &mut self,
+        finishes: &dyn Finishes,
+        path: &Path,
+        hit: &Hit,
+        fired: SimTime,
+        pulse: impl FnOnce() -> Pulse,
+    ) {
         if hit.range_m == f32::INFINITY {
             return;
         }
-        let path_m = going.path_m + hit.range_m;
+        let path_m = path.length_m + hit.range_m;
         let mut see = |range_m: f32, reflectance: f32| {
             if reflectance > 0.0 {
-                let reflectance = going.energy * reflectance;
+                let reflectance = path.energy * reflectance;
                 self.seen.push(Glimpse {
-                    ray: going.ray,
+                    ray: path.ray,
                     range_m,
                     reflectance,
                     instance: hit.instance,
                     material: hit.material,
                     cos_incidence: hit.cos_incidence,
-                    is_mirrored: going.is_mirrored,
+                    is_mirrored: path.is_mirrored,
                 });
             }
         };
@@ -160,23 +199,24 @@ impl Glimpses {
         if let Some((deeper_m, reflectance)) = onward.from_below {
             see(path_m + deeper_m, reflectance);
         }
-        let mirrored = if going.is_mirrored { 0.0 } else { onward.mirrored };
-        let left = |share: f32| Some(going.energy * share * share).filter(|&e| e >= LEAST_ENERGY);
+        let mirrored = if path.is_mirrored { 0.0 } else { onward.mirrored };
+        let left = |share: f32| Some(path.energy * share * share).filter(|&e| e >= LEAST_ENERGY);
         let (mirrored, passed) = (left(mirrored), left(onward.passed));
         if mirrored.is_none() && passed.is_none() {
             return;
         }
-        let Some(normal) = finishes.normal(&going.pulse, hit, going.fired) else { return };
-        let pulse = &going.pulse;
+        let pulse = pulse();
+        let Some(normal) = finishes.normal(&pulse, hit, fired) else { return };
         let place = pulse.origin + pulse.direction * f64::from(hit.range_m);
         let clearance = normal * (CLEARANCE_M + CLEARANCE * f64::from(path_m));
         let max_range_m = pulse.max_range_m - hit.range_m;
         let mut go = |origin: DVec3, direction: DVec3, energy: f32, is_mirrored: bool| {
-            let pulse = Pulse { origin, direction, max_range_m, ..*pulse };
-            self.going.push(Going { pulse, path_m, energy, is_mirrored, ..*going });
+            let pulse = Pulse { origin, direction, max_range_m, ..pulse };
+            let path = Path { ray: path.ray, length_m: path_m, energy, is_mirrored };
+            self.going.push(Going { path, pulse, fired });
         };
         if let Some(energy) = passed {
-            go(place - clearance, pulse.direction, energy, going.is_mirrored);
+            go(place - clearance, pulse.direction, energy, path.is_mirrored);
         }
         if let Some(energy) = mirrored {
             let direction = pulse.direction - 2.0 * pulse.direction.dot(normal) * normal;

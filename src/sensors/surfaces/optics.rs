@@ -17,9 +17,10 @@ const WATER_INNER_REFLECTANCE: f32 = 0.472;
 /// smooth surface and from the width of beam and receiver. The value has no source; it is approximately that of a
 /// lidar's beam.
 const GLINT_SPREAD_RAD: f32 = 5e-3;
-/// Angle of incidence up to which retroreflective sheeting has its full gain, radians. The gain is half at 45 degrees
-/// and zero at [`RETRO_END_RAD`].
+/// Angle of incidence up to which retroreflective sheeting has its full gain, radians. Beyond it the gain decreases
+/// linearly.
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
+/// Angle of incidence from which retroreflective sheeting has no gain, radians.
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
 /// The part of the light on a surface that does not return directly from the surface to the lidar. Each share is that
@@ -41,7 +42,7 @@ pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     match material.finish {
         Finish::Matt => diffuse,
         Finish::Retro { gain } => {
-            // Print on the sheeting darkens both parts.
+            // Print on the sheeting darkens the diffuse and the retroreflected light.
             let printed =
                 if material.reflectance > 0.0 { reflectance / material.reflectance } else { 1.0 };
             diffuse + gain * printed * retro_share(cos)

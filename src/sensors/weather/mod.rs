@@ -141,6 +141,11 @@ impl Weather {
         Air { weather: self, beam: self.beam(optics) }
     }
 
+    /// Standard deviation of ranges in rain, divided by the range; `None` if the weather changes no ranges.
+    pub fn range_error(&self) -> Option<f64> {
+        self.config.rain.as_ref().and_then(rain::range_error)
+    }
+
     /// Whether there is rain, fog or snow, which hides the sun.
     pub fn is_overcast(&self) -> bool {
         let WeatherConfig { rain, fog, snow, .. } = &self.config;
@@ -297,9 +302,7 @@ impl Air<'_> {
 
     /// Multiplies all ranges of the pulse by one random factor, the range error in rain of Goodin et al. 2019.
     fn shift_ranges(&self, flight: &Flight<'_>, light: &mut [Backscatter]) {
-        let Some(share) = self.weather.config.rain.as_ref().and_then(rain::range_error) else {
-            return;
-        };
+        let Some(share) = self.weather.range_error() else { return };
         let draw = flight.noise.standard_normal(flight.firing, Quantity::RainRange);
         let factor = (1.0 + share * draw) as f32;
         light.iter_mut().for_each(|place| place.range_m *= factor);

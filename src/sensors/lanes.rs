@@ -1,6 +1,6 @@
-//! Arithmetic on many pixels at once: loops over arrays without branches and calls, which compilers vectorise where
-//! `fearless_simd::dispatch` allows it. Each pixel has the operations of scalar code in the same order, so that all
-//! instruction sets give the same bits.
+//! Arithmetic on many pixels or pulses at once: loops over arrays without branches and calls, which compilers vectorise
+//! where `fearless_simd::dispatch` allows it. Each element has the operations of scalar code in the same order, so that
+//! all instruction sets give the same bits.
 
 use glam::DVec3;
 
@@ -40,15 +40,15 @@ pub(super) fn cell(along: f64) -> (u64, f64) {
     ((below + SIGNED_WHOLE).to_bits().wrapping_sub(SIGNED_WHOLE.to_bits()), along - below)
 }
 
-/// The vector of pixel `k`.
+/// Vector number `k` of vectors that are stored as one array for each component.
 #[inline(always)]
-pub(super) fn vector(lanes: &Lanes3, k: usize) -> DVec3 {
+pub(super) fn vector<const N: usize>(lanes: &[[f64; N]; 3], k: usize) -> DVec3 {
     DVec3::new(lanes[0][k], lanes[1][k], lanes[2][k])
 }
 
-/// Sets the vector of pixel `k`.
+/// Sets vector number `k` of vectors that are stored as one array for each component.
 #[inline(always)]
-pub(super) fn set(lanes: &mut Lanes3, k: usize, vector: DVec3) {
+pub(super) fn set<const N: usize>(lanes: &mut [[f64; N]; 3], k: usize, vector: DVec3) {
     [lanes[0][k], lanes[1][k], lanes[2][k]] = vector.to_array();
 }
 
