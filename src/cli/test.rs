@@ -190,6 +190,11 @@ impl Cmd {
             CliError::failed(format!("cannot write the rig {}", source.shown()), &error)
         })?;
         let rig = Rig::load(&rig_file, &sets, catalogue())?;
+        if rig.devices.is_empty() {
+            return Err(CliError::Input(
+                "error: the rig has no device for the driver to read".into(),
+            ));
+        }
         let device = match &self.device {
             None => 0,
             Some(name) => {
@@ -202,11 +207,6 @@ impl Cmd {
                 })?
             }
         };
-        if rig.devices.is_empty() {
-            return Err(CliError::Input(
-                "error: the rig has no device for the driver to read".into(),
-            ));
-        }
         let menura = std::env::current_exe()
             .map_err(|error| CliError::failed("cannot find this program", &error))?;
         Ok(Plan {

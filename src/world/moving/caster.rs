@@ -13,8 +13,9 @@
 //! compared with the object's bounding ball, and only pulses that can hit the ball are transformed and traced (measured
 //! in `benches/RESULTS.md`).
 //!
-//! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, and only up
-//! to the hits found so far. The resulting hits are the same.
+//! A GPU casts into the scene and all bodies in one batch, and the rays of shadows into all bodies in another. The
+//! processor casts into one object after the other, and only up to the hits found so far. The resulting hits are the
+//! same.
 //!
 //! If a static and a moving surface have the same range, the static one is hit. Of two moving ones, the first in the
 //! rig is hit.
@@ -77,12 +78,19 @@ impl RayCaster for MovingCaster {
         let fired: Vec<_> = open.iter().map(|index| fired[*index]).collect();
         let stencil = Stencil::single();
         let Some(call) = Call::new(&stencil, &rays, &fired) else { return };
-        let mut hits = vec![Hit::MISS; rays.len()];
-        for (index, object) in (0..).zip(self.objects.iter()) {
-            call.cast_into(object, self.first_instance + index, &mut hits);
+        let (met, mut casts) = self.meetings(&call);
+        let count = casts.iter().map(|cast| cast.pulses.len()).sum();
+        let is_cast = self.still.casts_bodies(count)
+            && self.still.cast_with_bodies(&stencil, &[], &mut [], &mut casts);
+        if !is_cast {
+            for BodyCast { body, pulses, hits } in &mut casts {
+                body.cast(&stencil, pulses, hits);
+            }
         }
-        for (index, hit) in open.into_iter().zip(&hits) {
-            blocked[index] = hit.range_m.is_finite();
+        for ((_, chosen), cast) in met.iter().zip(&casts) {
+            for (index, hit) in chosen.iter().zip(&cast.hits) {
+                blocked[open[*index]] |= hit.range_m.is_finite();
+            }
         }
     }
 
@@ -113,16 +121,7 @@ impl MovingCaster {
     /// Casts into the scene and the objects at the same time. Returns false if the static scene's caster cannot do this.
     fn cast_together(&self, call: &Call<'_>, hits: &mut [Hit]) -> bool {
         let rays = call.stencil.len();
-        let mut met = Vec::new();
-        let mut casts = Vec::new();
-        for (index, object) in (0..).zip(self.objects.iter()) {
-            let (chosen, pulses) = call.meeting(object, |_| f32::INFINITY);
-            if !chosen.is_empty() {
-                let hits = vec![Hit::MISS; pulses.len() * rays];
-                casts.push(BodyCast { body: object.caster.clone(), pulses, hits });
-                met.push((self.first_instance + index, chosen));
-            }
-        }
+        let (met, mut casts) = self.meetings(call);
         let is_cast = self.still.cast_with_bodies(call.stencil, call.pulses, hits, &mut casts);
         if is_cast {
             for ((instance, chosen), cast) in met.iter().zip(&casts) {
@@ -130,6 +129,20 @@ impl MovingCaster {
             }
         }
         is_cast
+    }
+
+    /// For each object that pulses can hit: its instance and the indices of these pulses, and the pulses for a cast.
+    fn meetings(&self, call: &Call<'_>) -> (Vec<(u32, Vec<usize>)>, Vec<BodyCast>) {
+        let (mut met, mut casts) = (Vec::new(), Vec::new());
+        for (index, object) in (0..).zip(self.objects.iter()) {
+            let (chosen, pulses) = call.meeting(object, |_| f32::INFINITY);
+            if !chosen.is_empty() {
+                let hits = vec![Hit::MISS; pulses.len() * call.stencil.len()];
+                casts.push(BodyCast { body: object.caster.clone(), pulses, hits });
+                met.push((self.first_instance + index, chosen));
+            }
+        }
+        (met, casts)
     }
 
     /// The object that was hit; `None` for a hit on the static scene.
@@ -262,8 +275,8 @@ impl<'a> Call<'a> {
         keep_nearer(hits, rays, instance, &chosen, &found);
     }
 
-    /// Indices of the pulses that can hit an object, and these pulses in the object's frame. `farthest_m` takes the
-    /// index of a pulse and returns the range to which its rays are shortened, metres.
+    /// Indices of the pulses that can hit `object`, and the same pulses in the object's frame. `farthest_m` takes the
+    /// index of a pulse and returns the range to which the pulse's rays are shortened, metres.
     fn meeting(
         &self,
         object: &MovingObject,

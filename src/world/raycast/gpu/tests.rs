@@ -261,6 +261,13 @@ fn moving_objects_and_an_empty_scene() {
         let met = compare(&cpu, &gpu, &turn(DVec3::new(3.3, -7.1, 2.0)), name);
         assert!(met > 100, "{name}: {met}");
         assert!(gpu.pulses_by_gpu() > cast_before, "{name}");
+        // Positions on the ground around the objects and in their shadows.
+        let place = |index: u32| {
+            let (east, north) = (f64::from(index % 80), f64::from(index / 80));
+            DVec3::new(-2.0 + 0.15 * east, -6.0 + 0.1 * north, 0.01)
+        };
+        let blocked = compare_shadows(&cpu, &gpu, &(0..6400).map(place).collect::<Vec<_>>());
+        assert!(blocked > 2000, "{name}: {blocked}");
     }
 }
 
