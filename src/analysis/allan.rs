@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// Allan variances at the averaging time `tau_s` of the three terms of a [`TriadErrors`], each for a coefficient of 1:
-/// white noise, bias instability with the correlation time `correlation_s`, random walk.
+/// Allan variances at the averaging time `tau_s` that the three terms of a [`TriadErrors`] cause with coefficients of
+/// 1: white noise, bias instability with the correlation time `correlation_s`, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -118,7 +118,7 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
     fit_terms(points, correlation_s, [true; 3]).found
 }
 
-/// Result of a fit, with its uncertainty.
+/// Coefficients fitted to an Allan deviation, with standard errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
     /// The coefficients.
@@ -134,8 +134,8 @@ pub struct Fitted {
     pub is_seen: [bool; 3],
     /// Correlation time of the bias instability, s.
     pub correlation_s: f64,
-    /// Mean square of the differences between curve and fit, each divided by its standard error: about 1 if the model
-    /// is right.
+    /// Mean square of the differences between the measured and the fitted curve. Each difference is divided by the
+    /// standard error of the measured value. The misfit is about 1 if the model is right.
     pub misfit: f64,
 }
 

@@ -68,7 +68,7 @@ pub struct Converted {
     pub damage: Damage,
 }
 
-/// Writes the content of `from` to the new file `to`, in the format of its extension: pcap, mcap or db3.
+/// Writes the content of `from` to the new file `to`. The extension of `to` sets the format: pcap, mcap or db3.
 ///
 /// # Errors
 /// The capture cannot be read to its end. Or the new file has another extension, exists already or cannot be written.

@@ -14,7 +14,7 @@ pub struct Damage {
     pub cut_short: u64,
     /// Datagrams in IPv4 packets with a wrong header checksum.
     pub ip_checksums: u64,
-    /// Whole datagrams with a wrong UDP checksum.
+    /// Completely captured datagrams with a wrong UDP checksum.
     pub udp_checksums: u64,
 }
 
@@ -38,14 +38,14 @@ impl Damage {
         Some(datagram)
     }
 
-    /// Counts wrong checksums of a whole datagram.
+    /// Counts the IP header checksum and the UDP checksum of a completely captured datagram if they are wrong.
     pub fn count_checksums(&mut self, datagram: &Datagram<'_>) {
         self.ip_checksums += u64::from(datagram.ipv4.is_some_and(|fields| !fields.checksum_ok));
         self.udp_checksums += u64::from(datagram.udp_checksum == UdpChecksum::Bad);
     }
 
-    /// Logs a warning for each kind of damage in the capture at `path`, and `others`, a line about messages that the
-    /// reader ignored.
+    /// Logs a warning for each kind of damage in the capture at `path`. `others` is logged as one more warning: a line
+    /// about ignored messages.
     pub fn warn(&self, path: &Path, others: Option<String>) {
         for line in self.told().into_iter().chain(others) {
             tracing::warn!("{}: {line}", path.display());

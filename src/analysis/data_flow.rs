@@ -68,7 +68,7 @@ pub struct DataFlow {
     pub azimuth_back: u64,
     /// Number of errors in packets.
     pub issues: u64,
-    /// First errors, with the number of their packet in the flow.
+    /// Texts of the first errors, each with the number of the packet in the flow.
     pub issue_examples: Vec<String>,
     /// First and last timestamp of the device.
     pub stamps: Option<(Stamp, Stamp)>,

@@ -19,11 +19,11 @@ pub struct Gaps {
 pub struct Found {
     /// The usual time between packets, microseconds; `None` before the second packet.
     pub period_us: Option<f64>,
-    /// Number of intervals that were too long.
+    /// Number of gaps: times between two packets that exceed the tolerance.
     pub gaps: u64,
-    /// Number of packets that would fit into the gaps.
+    /// Number of packets that are missing in all gaps, if packets are sent at the usual interval.
     pub missing: u64,
-    /// Longest time between packets, microseconds.
+    /// Longest time between two successive packets, microseconds.
     pub longest_us: f64,
 }
 

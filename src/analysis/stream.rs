@@ -182,7 +182,7 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// A decoder, and a warning if it does not suit the first bytes of the stream.
+/// A decoder, and a warning if the decoder does not suit the first bytes of the stream.
 struct Rated {
     decoder: Box<dyn StreamDecoder>,
     doubt: Option<String>,

@@ -60,7 +60,7 @@ pub struct Figures {
     pub arrival_spacing_us: Spread,
     /// Steps between the azimuths of successive blocks in a packet, 0.01 degrees, without steps of zero.
     pub azimuth_step_centideg: Spread,
-    /// Pairs of returns of the same firing.
+    /// Statistics of firings with two returns.
     pub pairs: Pairs,
     /// Intensities of points with a return, and of points without a return.
     pub intensity: [Spread; 2],

@@ -134,7 +134,8 @@ fn link_in(given: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Links from the command line that no device has yet, each with the name of its device if one was given.
+/// Links from the command line that are not assigned to a device yet. Each is a device name, `None` if the user gave
+/// none, and the text of the link.
 struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
 
 impl<'a> Links<'a> {

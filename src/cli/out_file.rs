@@ -66,7 +66,7 @@ fn cannot_write(path: impl AsRef<Path>, error: &std::io::Error) -> CliError {
     CliError::failed(format!("cannot write {}", path.as_ref().display()), error)
 }
 
-/// Writes a figure that shows `what`, and prints its path.
+/// Writes a figure that shows `what`, and prints the file's path.
 pub fn write_plot(figure: &Figure, file: &PlotFile, what: &str) -> Result<(), CliError> {
     write_file(file.path(), &figure.bytes(file))?;
     console::say(format_args!("drew {what} to {}", file.path().display()));

@@ -88,8 +88,8 @@ pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Res
     refuse_same(&written, &read.collect::<Vec<_>>())
 }
 
-/// Returns an error if emptying one of these folders would delete a file that was read; `option` is the option that
-/// names the folders, for the message.
+/// Returns an error if emptying one of `folders` would delete a file that was read; `option` is the option that names
+/// the folders, for the message.
 pub fn spare_within(
     option: &str,
     folders: impl IntoIterator<Item = PathBuf>,

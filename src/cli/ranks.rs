@@ -16,21 +16,21 @@ use crate::engine::ranks::serve;
 use crate::engine::ranks::station::Station;
 use crate::engine::workers::RemoteWorkers;
 
-/// Function that connects to the other processes. Its error is the reason for a failure.
+/// Function that connects this process to the other MPI processes of the run. The error is the reason for a failure.
 pub type Connect = fn() -> Result<Station, String>;
 
 /// Function that connects the processes of this program. If it is unset, starting several processes together is an
 /// error.
 pub static CONNECT: OnceLock<Connect> = OnceLock::new();
 
-/// The other processes, if any.
+/// Connection of rank 0 to the other MPI processes (ranks); empty if the run has a single process.
 pub struct Ranks {
     job: Option<Job>,
 }
 
 /// State of rank 0.
 struct Job {
-    /// The other ranks; dropped before `station` leaves the MPI session.
+    /// Connection to the other ranks; dropped before `station` leaves the MPI session.
     lead: Option<Lead>,
     host: String,
     /// Whether the other ranks were asked to end.
@@ -136,7 +136,7 @@ impl Ranks {
         Ok(())
     }
 
-    /// The other ranks as ray casters, if any.
+    /// The other ranks as ray casters; `None` without other ranks.
     pub fn workers(&self) -> Option<&dyn RemoteWorkers> {
         self.lead().map(|lead| lead as &dyn RemoteWorkers)
     }
@@ -147,7 +147,7 @@ impl Ranks {
         figures.iter().map(line).collect()
     }
 
-    /// Ends the other ranks; the error names lost ones.
+    /// Ends the other ranks; the error names the ranks that were lost.
     pub fn finish(mut self) -> Result<(), CliError> {
         let Some(job) = &mut self.job else { return Ok(()) };
         job.is_over = true;

@@ -57,7 +57,7 @@ pub fn page() -> String {
     markdown::page(of_rig())
 }
 
-/// Paths of the keys without documentation, of rigs and of profiles.
+/// Paths of undocumented keys in rigs and profiles.
 pub fn keys_without_sentence() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (path, spec) in [("rig", of_rig()), ("profile", &catalogue().profile_spec())] {

@@ -116,7 +116,7 @@ fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     })
 }
 
-/// Heights of the ground, or its bounding box if it has many triangles.
+/// Ground of a scene: exact heights, or only a bounding box if the ground has many triangles.
 enum Ground {
     Exact(Terrain),
     Box([glam::DVec3; 2]),

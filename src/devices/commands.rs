@@ -19,11 +19,11 @@ use std::fmt::Write as _;
 /// Reaction of an emulated product to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conduct {
-    /// The command has its effect, or its answer is computed from the state of the unit.
+    /// The command has the documented effect, or the unit computes the answer from its present state.
     Acts,
-    /// The value is stored and read back; it has no other effect.
+    /// The unit stores the value of the command and reads it back; the value has no other effect.
     Kept,
-    /// The answer never changes.
+    /// The answer to the command is always the same.
     Constant,
     /// The unit refuses or ignores the command as the real product does.
     Refused,
@@ -33,10 +33,10 @@ pub enum Conduct {
 
 words!(Conduct: "acts" => Acts, "kept" => Kept, "constant" => Constant, "refused" => Refused, "not made" => NotMade);
 
-/// A command and its treatment.
+/// A command of a product, and the reaction of the emulated product to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
-    /// Command in the notation of its protocol.
+    /// Code of the command, in the notation of the product's protocol.
     pub code: &'static str,
     /// Name in the product's documentation.
     pub name: &'static str,
@@ -105,7 +105,8 @@ fn row(line: &'static str) -> Option<CommandRow> {
     Some(CommandRow { code, name, conduct, request: columns.next()?, note: columns.next()? })
 }
 
-/// Payload unchanged, without its last byte, with a zero byte appended, and doubled; for tests of command tables.
+/// Four variants of `payload`: unchanged, without the last byte, with a zero byte appended, and doubled. For tests of
+/// command tables.
 #[cfg(test)]
 pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     let short = payload[..payload.len().saturating_sub(1)].to_vec();

@@ -8,7 +8,7 @@ pub type Section = (&'static str, Rows);
 /// Rows of a section: label and text.
 pub type Rows = Vec<(&'static str, String)>;
 
-/// Sections that describe a lidar whose data are datagrams.
+/// Sections that describe a lidar that sends datagrams.
 pub(super) fn lidar_sections(
     mut device: Rows,
     network: &FrameHeader,

@@ -267,7 +267,7 @@ pub trait Device: Send {
         None
     }
 
-    /// New transport of PTP messages, if it has changed. Call it before [`Device::poll_ptp`].
+    /// New transport of PTP messages; `None` if the transport has not changed. Call this before [`Device::poll_ptp`].
     fn poll_ptp_transport(&mut self) -> Option<Transport> {
         self.ptp_slave()?.poll_transport()
     }

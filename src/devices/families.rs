@@ -60,7 +60,7 @@ pub fn is_camera(device: &DeviceConfig) -> bool {
     family_of(&device.profile).sends_images()
 }
 
-/// Builds the device that `config` describes, with the faults inside it.
+/// Builds the device that `config` describes, including the faults that act inside the device.
 pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
     family_of(&config.profile).build(config, faults, seed, epoch)
 }

@@ -40,8 +40,8 @@ pub trait Family: Sync + 'static {
     /// Properties of a firmware that code outside the family uses.
     fn product(&self, profile: &Self::Profile) -> Product;
 
-    /// The settings of a unit, changed so that it streams from power-on without a request by a host. `None` if units always
-    /// do so, or never can.
+    /// The settings of a unit, changed so that the unit streams from power-on without a request by a host. `None` if
+    /// all units of the family do so anyway, or none can.
     fn streaming(
         &self,
         _profile: &Self::Profile,
@@ -178,7 +178,7 @@ impl<F: Family> Unit<'_, F> {
 
 /// A [`Family`] without its associated types.
 pub trait AnyFamily: FamilyReader {
-    /// Builds the device that `config` describes, with the faults inside it.
+    /// Builds the device that `config` describes, including the faults that act inside the device.
     fn build(&self, config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch)
     -> Built;
 

@@ -17,15 +17,15 @@ pub struct SampleSeries {
 }
 
 impl SampleSeries {
-    /// Samples with the period `period_ns`, from the start of the run on.
+    /// Samples taken every `period_ns` nanoseconds, the first at the start of the run.
     pub fn new(period_ns: u64) -> Self {
         let mut series = Self { count: 1, period_ns, next: SimTime::ZERO };
         series.limit(DeviceConfig::LONGEST_SERIES_NS);
         series
     }
 
-    /// Limits the length of a series to `longest_ns`; a series always has at least one sample. Call this before the first
-    /// request.
+    /// Limits the duration of a series to `longest_ns` nanoseconds; a series always has at least one sample. Call this
+    /// before the first request.
     pub fn limit(&mut self, longest_ns: u64) {
         self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
@@ -81,18 +81,18 @@ pub struct InertialSamples {
 }
 
 impl InertialSamples {
-    /// Samples at `rate_hz`, from the start of the run on.
+    /// Samples taken `rate_hz` times per second, the first at the start of the run.
     pub fn new(rate_hz: u32) -> Self {
         let period_ns = 1_000_000_000 / u64::from(rate_hz.max(1));
         Self { series: SampleSeries::new(period_ns), waiting: VecDeque::new() }
     }
 
-    /// Adds the samples of a measurement.
+    /// Adds `truths`, the samples of one measurement, to the waiting samples.
     pub fn take(&mut self, truths: &[InertialTruth]) {
         self.waiting.extend(truths);
     }
 
-    /// Removes the oldest waiting sample, if it is not later than `now`.
+    /// Removes and returns the oldest waiting sample, if that sample is not later than `now`.
     pub fn next(&mut self, now: SimTime) -> Option<InertialTruth> {
         self.waiting.pop_front_if(|sample| sample.at <= now)
     }

@@ -16,7 +16,7 @@ use crate::wire::line::LineSettings;
 pub struct Cables {
     /// Cable ends by device.
     ends: Vec<End>,
-    /// All devices, each after the source of its cable.
+    /// All devices, ordered so that each device comes after the device that sends to it by cable.
     order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }

@@ -34,7 +34,8 @@ pub struct HostFacts {
     pub governors: BTreeSet<String>,
     /// Longest exit latency of the enabled idle states, microseconds.
     pub deepest_idle_us: Option<u32>,
-    /// Cores that the kernel keeps free of other work (`isolcpus`), in its notation.
+    /// Cores that the kernel keeps free of other work (`isolcpus`), as a list in the kernel's notation, such as
+    /// `2-3,5`.
     pub isolated_cores: String,
     /// Whether two logical cores share a physical core (SMT).
     pub has_siblings: Option<bool>,

@@ -26,7 +26,7 @@ pub struct PtpFigures {
     pub stamps: String,
     /// State of the PTP port at the end.
     pub state: String,
-    /// Number of times the state changed.
+    /// Number of state changes of the PTP port.
     pub changes: u64,
     /// Time for which the clock was locked, seconds.
     pub locked_s: u64,

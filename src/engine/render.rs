@@ -522,7 +522,7 @@ impl<'scope> Renderer<'scope> {
         device.sensor = sensor;
     }
 
-    /// Replaces the faults of cables by those among `faults`.
+    /// Replaces the present cable faults by the cable faults in `faults`.
     pub fn change_cable_faults(&mut self, faults: &[FaultConfig]) {
         self.wires.cables.set_faults(faults);
     }
@@ -570,8 +570,8 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().all(|device| device.now >= end)
     }
 
-    /// The device to which `device` is the serial line, and the number of its port; `None` if `device` is not a serial
-    /// line of another one.
+    /// If `device` is the serial line of another device, returns that other device and its port number; otherwise
+    /// `None`.
     pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         self.wires.cables.line_of(device)
     }

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// Largest number of jumps that are reported individually.
 const MOST_SHOWN: usize = 5;
 
-/// Largest steps between the times of successive packets of a capture that do not count as jumps of its clock.
+/// Largest time steps between successive packets of a capture that do not count as jumps of the capture's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
     /// Longest pause that is kept; longer pauses are shortened to this.
@@ -22,7 +22,7 @@ pub struct JumpLimits {
 #[derive(Clone, Debug)]
 pub struct ReplayTimes {
     limits: JumpLimits,
-    /// Latest capture time since the last jump (POSIX, nanoseconds), and the due time in the replay that belongs to it.
+    /// Latest capture time since the last jump (POSIX, nanoseconds), and the corresponding due time in the replay.
     latest: Option<(i128, SimTime)>,
     count: u64,
     jumps: u64,

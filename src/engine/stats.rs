@@ -266,7 +266,7 @@ impl Default for DeviceStats {
 }
 
 impl DeviceStats {
-    /// Counters at zero, for a device with these ports.
+    /// Counters at zero, for a device with `ports`.
     pub fn new(ports: &[DatagramPort]) -> Self {
         let ports = ports.iter().map(|port| (port.name, AtomicU64::new(0))).collect();
         Self { ports, ..Self::default() }
@@ -401,7 +401,7 @@ impl DeviceStats {
         bins.filter(|bin| bin.packets > 0).collect()
     }
 
-    /// Records the state of the device's PTP clock at an instant, and its error.
+    /// Records the state and the error of the device's PTP clock at one instant.
     pub fn note_clock(&self, account: &ClockAccount, error_ns: i64) {
         self.ptp.lock().expect("no holder panics").note(account, error_ns);
     }
@@ -513,7 +513,7 @@ impl RenderStats {
         self.devices[device.0].given_up.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records that a device is rendered up to `start`, and its delay behind real time.
+    /// Records the time `start` up to which a device is rendered, and the device's delay behind real time.
     pub fn set_rendered(&self, device: DeviceId, start: SimTime, behind_ns: u64) {
         self.devices[device.0].rendered_ns.store(start.0, Ordering::Relaxed);
         self.set_behind(device, behind_ns);

@@ -129,7 +129,7 @@ impl<T> WorkQueue<T> {
     }
 
     /// Removes and returns the next request with rays for a worker that is free at `now_ns`, in nanoseconds since the
-    /// first instant (negative before it); `None` if there is none.
+    /// first instant (negative before it); `None` if no such request waits.
     pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
             return Some(Choice::GiveUp(hopeless.item));

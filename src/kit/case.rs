@@ -130,7 +130,7 @@ pub struct Stranger {
     pub from: SocketAddr,
     /// `KEY=VALUE` settings of the second unit's rig.
     pub set: Vec<String>,
-    /// Capture whose data is sent as that of a second unit (default: a recording by Menura).
+    /// Capture whose datagrams are sent as the data of a second unit (default: a recording by Menura).
     pub capture: Option<PathBuf>,
     /// Datagrams that are sent in turn, for [`Sends::Bytes`].
     pub datagrams: Vec<Vec<u8>>,

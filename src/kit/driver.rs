@@ -79,7 +79,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Starts the driver, and threads of `scope` that read its output until it ends.
+    /// Starts the driver. Threads of `scope` read the driver's output until the driver ends.
     ///
     /// # Errors
     /// The program does not exist or cannot be started.

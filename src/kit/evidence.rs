@@ -20,7 +20,7 @@ const LINES_AROUND: usize = 8;
 const MAX_SERIAL_BYTES: u64 = 64 << 20;
 
 /// Packets of a device, or bytes of its serial line, around `at_s`, as text; empty if there are none. The recording is
-/// in `folder`; `at_s` is in seconds since its start, `start_unix_ns`.
+/// in `folder`; `at_s` is in seconds since the start of the recording, `start_unix_ns`.
 pub fn packets(folder: &Path, device: &str, start_unix_ns: i128, at_s: f64) -> String {
     let capture = folder.join(format!("{device}.pcap"));
     let bytes = folder.join(format!("{device}.bin"));

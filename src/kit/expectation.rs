@@ -173,7 +173,8 @@ pub enum Quantity {
     Force,
     /// Magnitude of the angular rate, rad/s.
     Rate,
-    /// All of range, position and force that the event has, each within its [`Quantity::usual_error`].
+    /// Range, position and force, as far as the event has them. Each error is divided by the [`Quantity::usual_error`]
+    /// of the quantity.
     Usual,
 }
 

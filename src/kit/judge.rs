@@ -254,8 +254,8 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
     }
 }
 
-/// Absolute errors of the values of an observation, in the unit of [`Quantity::unit`]. The error of a reported time
-/// refers to the rig's time at arrival minus `behind_s`. Empty if the observation lacks the quantity.
+/// Absolute errors of an observation's values of `quantity`, in the unit of [`Quantity::unit`]. The error of a reported
+/// time refers to the rig's time at arrival minus `behind_s`. Empty if the observation lacks the quantity.
 fn errors(
     record: &CaseRecord<'_>,
     seen: &Observation,

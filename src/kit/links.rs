@@ -63,7 +63,7 @@ impl Ports {
 /// The links of a case's devices.
 #[derive(Clone, Debug, Default)]
 pub struct CaseLinks {
-    /// `KEY=VALUE` settings that give the rig these links.
+    /// `KEY=VALUE` settings that set the links of the devices in the rig.
     pub sets: Vec<String>,
     /// Placeholders about the device under test and the other devices.
     pub placeholders: Placeholders,

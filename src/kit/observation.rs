@@ -31,8 +31,8 @@ impl Observation {
         Self { at, event, fields, points, has_points }
     }
 
-    /// The number in a field; `None` if it has none. A string counts if it contains a number, or an instant (RFC 3339),
-    /// which is returned as seconds of POSIX time. `true` and `false` count as 1 and 0.
+    /// The number in `field`; `None` if the field contains no number. A string counts if it contains a number, or an
+    /// instant (RFC 3339), which is returned as seconds of POSIX time. `true` and `false` count as 1 and 0.
     pub fn number(&self, field: &str) -> Option<f64> {
         number(self.fields.get(field)?)
     }

@@ -11,7 +11,7 @@ use crate::kit::listener::answer;
 
 /// Longest run time of the function.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Prefix of the line with the answer; other output is ignored.
+/// Prefix of the output line with the complaints of the user's function; other output is ignored.
 const MARK: &str = "menura-judge:";
 /// Number of complaints that are shown.
 const MOST_COMPLAINTS: usize = 10;
@@ -19,7 +19,7 @@ const MOST_COMPLAINTS: usize = 10;
 /// after each step.
 const TRUTH_SAMPLES: usize = 1000;
 
-/// Program that loads the function, passes it the input and prints its answer.
+/// Python program that loads the user's function, calls it with the input and prints the complaints that it returns.
 const PROGRAM: &str = "\
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location('judge', sys.argv[1])

@@ -91,7 +91,7 @@ struct Stamping {
     arrivals: i32,
 }
 
-/// `struct ifreq` of `linux/if.h`, as these calls use it, with the kernel's size.
+/// `struct ifreq` of `linux/if.h`, with the kernel's size and only the fields that the timestamping ioctls use.
 #[repr(C)]
 struct Request {
     interface: [u8; 16],

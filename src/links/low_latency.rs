@@ -37,8 +37,8 @@ const TIOCSSERIAL: Opcode = 0x541F;
 /// `ASYNC_LOW_LATENCY` of `linux/tty_flags.h`.
 const LOW_LATENCY: i32 = 1 << 13;
 
-/// Sets the flag of the port at `path`, until a program clears it. Fails if the driver has no such flag, as for a
-/// pseudo-terminal.
+/// Sets the low-latency flag of the serial port at `path`, until a program clears it. Fails if the driver has no such
+/// flag, as for a pseudo-terminal.
 pub fn request(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = rustix::fs::open(path, flags, Mode::empty())?;

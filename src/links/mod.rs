@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use crate::wire::line::LineSettings;
 
-/// An error of the same kind whose text names the failed operation.
+/// Returns an error of the same kind as `error`; its text names the failed operation, `what`.
 fn told(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }

@@ -52,7 +52,7 @@ struct Bound {
     own: Option<UdpSockets>,
 }
 
-/// The transport of messages, and its socket if it is Ethernet.
+/// PTP transport of a link, and the raw socket if the transport is Ethernet.
 #[derive(Clone, Debug, Default)]
 struct Carrier {
     wanted: Transport,
@@ -100,8 +100,8 @@ pub enum PtpEvent<'a> {
 
 impl PtpLink {
     /// Opens the sockets of the device with `address`, on `interface` or, without it, on the network interface that has
-    /// the address. With `is_device`, the link also receives unicast messages to the address. Set it to false for a
-    /// host's own address, where another program may need these messages.
+    /// the address. With `is_device`, the link also receives unicast messages to the address. Set `is_device` to false
+    /// for a host's own address, where another program may need these messages.
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));

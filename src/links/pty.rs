@@ -39,8 +39,8 @@ pub struct PtyLink {
 }
 
 impl PtyLink {
-    /// Creates a pseudo-terminal, and the symbolic link to it with its folders. A link that a killed run left is
-    /// replaced; any other file is kept and is an error. Errors name the path.
+    /// Creates a pseudo-terminal and a symbolic link to it; missing folders of the link are created. A link that a
+    /// killed run left is replaced; any other file is kept and is an error. Errors name the path.
     pub fn open(options: PtyOptions, line: LineSettings) -> io::Result<Self> {
         let failed = |what: &str, error: io::Error| {
             io::Error::new(error.kind(), format!("cannot {what}: {error}"))

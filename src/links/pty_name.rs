@@ -33,7 +33,7 @@ pub(super) struct PtyName {
     made: LinkIdentity,
 }
 
-/// Distinguishes a symbolic link from others of the same name.
+/// Identity of a symbolic link, to distinguish it from other links of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LinkIdentity {
     inode: u64,
@@ -211,8 +211,8 @@ fn lock_mark(path: &Path) -> io::Result<File> {
     Err(io::Error::other(format!("{} keeps changing", path.display())))
 }
 
-/// Opens a mark, read-only if it belongs to another user; returns the file and whether it can be written. `None` if it
-/// was created or removed at the same time.
+/// Opens a mark, read-only if it belongs to another user; returns the file and whether it can be written. `None` if
+/// the mark was created or removed at the same time.
 fn open_mark(path: &Path) -> io::Result<Option<(File, bool)>> {
     // A shared folder may contain anything: symbolic links are not followed, and a pipe must not block.
     let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

@@ -1,4 +1,4 @@
-//! A device with its own TCP port; several hosts can connect at the same time.
+//! TCP server of a device with its own port; several hosts can connect at the same time.
 //!
 //! Memory is bounded: the number of clients is limited, and for each client the number of unread bytes. A client that
 //! reads too slowly loses whole telegrams; the device never waits for it.

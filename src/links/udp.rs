@@ -31,7 +31,7 @@ use crate::wire::port::UdpOptions;
 /// does not block the sender.
 const SEND_BUFFER_BYTES: usize = 1 << 20;
 
-/// An open socket with its destination.
+/// An open UDP socket, with the destination of its datagrams.
 #[derive(Debug)]
 pub struct UdpLink {
     /// Only [`UdpLink::take_over`] writes this.
@@ -89,8 +89,8 @@ impl Bound {
 struct Replaced {
     /// Timestamps that [`UdpLink::departures`] has not returned yet.
     stamps: Vec<DepartureStamp>,
-    /// Sockets whose last timestamps have not arrived. Each has the key that follows that of its last datagram, and the
-    /// time at which it is closed even if timestamps are missing.
+    /// Sockets whose last timestamps have not arrived. Each has the key after its last datagram's key, and the time at
+    /// which the socket is closed even if timestamps are missing.
     sockets: Vec<(Bound, u32, Instant)>,
 }
 
@@ -121,7 +121,7 @@ impl Siblings {
     }
 
     /// Runs `bind`, which binds another socket to the same address and port. Sockets of other programs cannot bind to
-    /// them.
+    /// this address and port.
     fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let all = self.all();
         let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));

@@ -9,7 +9,7 @@ use linuxvideo::{CapabilityFlags, Device, VideoOutputDevice};
 /// A video device to which YUYV images are written.
 pub struct VideoOutput {
     path: PathBuf,
-    /// The open device with its image size, after the first image.
+    /// Image size (width, height; pixels) and open device; `None` before the first image.
     open: Option<([u32; 2], VideoOutputDevice)>,
 }
 

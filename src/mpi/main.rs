@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     menura::cli::main_of_ranks(open)
 }
 
-/// Connects to the other processes.
+/// Connects this process to the other processes of the MPI run.
 ///
 /// # Errors
 /// MPI or its thread cannot be started.

@@ -5,9 +5,9 @@
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Start of the axis, converted by its scale, for example to a logarithm.
+    /// Value at the start of the axis, converted by `scale`, for example to a logarithm.
     start: f64,
-    /// End of the axis, converted by its scale. It may be smaller than the start.
+    /// Value at the end of the axis, converted by `scale`; may be smaller than `start`.
     end: f64,
     scale: Scale,
     ticks: Option<Vec<(f64, String)>>,

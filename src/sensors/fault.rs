@@ -84,7 +84,7 @@ pub enum EffectKind {
     PictureDisturbed,
     /// The clock of the timestamps follows a PTP master with faulty messages.
     PtpDisturbed,
-    /// A camera lost frames before this one.
+    /// A camera lost frames between the previous transmitted frame and the measured frame.
     FramesDropped {
         /// Number of frames.
         count: u64,
@@ -92,7 +92,7 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    /// The effect's name in the fault log, and its amount; `None` for effects without an amount.
+    /// Name of the effect in the fault log, and amount of the effect; `None` for effects without an amount.
     pub fn words(self) -> (&'static str, Option<u64>) {
         match self {
             Self::NoSatellite => ("no_satellite", None),

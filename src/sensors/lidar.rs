@@ -93,8 +93,8 @@ pub struct Watch {
     pub objects: u64,
 }
 
-/// Numbers of returns that a fault removes and that it changes. Each pair has the same return without and with the
-/// fault.
+/// Number of returns that a fault removes, and number of returns that it changes. Each pair is one return without and
+/// with the fault.
 fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) -> (u64, u64) {
     pairs.fold((0, 0), |(lost, changed), (here, there)| match (here, there) {
         (Some(_), None) => (lost + 1, changed),
@@ -206,7 +206,7 @@ impl Lidar {
         }
     }
 
-    /// Returns the lidar with these optical faults, which replace earlier ones.
+    /// Returns the lidar with the optical faults `faults`, which replace all faults set before.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<LidarFault>]) -> Self {
         self.faults = faults.to_vec();
@@ -527,8 +527,8 @@ impl Scratch {
     }
 }
 
-/// Calls `put` with the index of each of `keys` and its position in sorted order. Equal keys keep their order. Keys
-/// are below `count`; `places` is scratch memory.
+/// Sorts `keys`: for each key, calls `put` with the key's index and the key's position in sorted order. Equal keys keep
+/// their order. Keys are below `count`; `places` is scratch memory.
 fn sort(
     keys: impl Iterator<Item = usize> + Clone,
     count: usize,

@@ -1,4 +1,4 @@
-//! Effects of faults of a lidar's optics on its returns.
+//! Effects of optical faults on a lidar's returns.
 
 use std::cell::Cell;
 

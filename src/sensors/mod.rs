@@ -152,7 +152,7 @@ impl MeasurementRequest {
         (0..u64::from(count)).map(move |sample| SimTime(start_ns + sample * period_ns))
     }
 
-    /// Time by which the answer is needed. Sweeps and tiles are sent as a whole after their end; the samples of a
+    /// Time by which the measurement is needed. Sweeps and tiles are sent as a whole after their end; the samples of a
     /// series are sent one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
         match &self.subject {
@@ -260,7 +260,7 @@ impl RotorMotion {
         self.aims.as_ref()
     }
 
-    /// Adds `piece`, which determines the motion from its start on. Pieces must be added in order of time.
+    /// Adds `piece`, which determines the motion from the start of `piece` on. Pieces must be added in order of time.
     pub fn push(&mut self, piece: RotorPiece) {
         self.others.push(piece);
     }

@@ -31,7 +31,7 @@ pub struct Beam {
 }
 
 impl LaserGeometry {
-    /// The beam for the sine and cosine of its azimuth (clockwise from forward) and of its elevation.
+    /// The laser's beam at an azimuth (clockwise from forward) and an elevation, each given as sine and cosine.
     pub fn beam(
         &self,
         (sin_azimuth, cos_azimuth): (f64, f64),

@@ -50,7 +50,7 @@ const QUARTER_ENDS: [f64; 4] = [
     from_word(0x400f_6a7b),
     from_word(0x4015_fdbd),
 ];
-/// End of the angles whose nearest multiple is the fourth.
+/// Angle from which the nearest multiple of π/2 is beyond the fourth.
 const LAST_END: f64 = from_word(0x401c_463c);
 /// Intervals about the multiples, in which the difference from the multiple needs more digits of π.
 const NEAR_QUARTERS: [[f64; 2]; 4] = [
@@ -59,8 +59,9 @@ const NEAR_QUARTERS: [[f64; 2]; 4] = [
     [from_word(0x4012_d97c), from_word(0x4012_d97d)],
     [from_word(0x4019_21fb), from_word(0x4019_21fc)],
 ];
-/// The first 33 bits of π/2, and the rest.
+/// The first 33 bits of π/2.
 const PIO2_1: f64 = f64::from_bits(0x3ff9_21fb_5440_0000);
+/// π/2 minus [`PIO2_1`].
 const PIO2_1T: f64 = f64::from_bits(0x3dd0_b461_1a62_6331);
 
 /// Coefficients of the polynomial for sines.

@@ -21,7 +21,7 @@ pub struct SweepTruth {
     pub returns: Vec<ReturnTruth>,
 }
 
-/// Direction of a pulse, its time and its laser.
+/// Firing time, beam direction and laser of a pulse.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiringTruth {
     /// Time after the sweep's start, nanoseconds.
@@ -34,7 +34,7 @@ pub struct FiringTruth {
     pub laser: u16,
 }
 
-/// Ground truth of a return, or of its absence.
+/// Ground truth of a return, or of a firing without a return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnTruth {
     /// Index of the firing in [`SweepTruth::firings`].
@@ -72,7 +72,7 @@ pub enum Why {
     /// The return comes from the nearest surface.
     #[default]
     Nearest = 0,
-    /// Light of the nearest surface is in the same echo, but another surface returned more light.
+    /// Light of the nearest surface is in the echo of this return, but another surface returned more light.
     Merged = 1,
     /// The nearest surface has an echo of its own, and this return belongs to another echo.
     OtherEcho = 2,
@@ -99,8 +99,8 @@ pub(super) struct Origin {
     pub is_mirrored: bool,
 }
 
-/// Light of a pulse and its origins. The first `surfaces` entries of `scatter` belong to `origins`, the others come
-/// from the air.
+/// Light of a pulse that returns, and the surface points from which it returns. The first `surfaces` entries of
+/// `scatter` belong to `origins`, the others come from the air.
 pub(super) struct Sources<'a> {
     pub origins: &'a [Origin],
     pub scatter: &'a [Backscatter],

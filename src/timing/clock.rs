@@ -138,7 +138,7 @@ fn offset_of(clock: ReadableClock) -> ClockOffset {
 pub struct Comparison {
     /// Reading of the kernel's monotonic clock, nanoseconds.
     pub monotonic_ns: u64,
-    /// Reading of the other clock, nanoseconds.
+    /// Reading of the clock that is compared with the monotonic clock, nanoseconds.
     pub other_ns: u64,
     /// Largest possible time between the instants of the two readings, nanoseconds.
     pub uncertainty_ns: u64,

@@ -27,7 +27,7 @@ pub struct ErrorRecord {
 /// One of the largest errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worst {
-    /// Number of the device's packets before this one, including dropped ones.
+    /// Number of the device's packets before the packet with this error, including dropped packets.
     pub packet: u64,
     /// Time when the event was due, nanoseconds since the first instant.
     pub due_ns: u64,

@@ -66,7 +66,7 @@ pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     spread.map(|(place, sample)| sample + (share(place) - 0.5) * step).collect()
 }
 
-/// Value that [`kolmogorov`] exceeds in only 1 % of cases, if this number of independent samples really follows the
+/// Value that [`kolmogorov`] exceeds in only 1 % of cases, if `samples` independent samples really follow the
 /// distribution (Smirnov's limit for many samples).
 pub(super) fn kolmogorov_limit(samples: usize) -> f64 {
     1.628 / (samples.max(1) as f64).sqrt()

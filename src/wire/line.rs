@@ -73,8 +73,8 @@ pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> V
     sampled(&sender.levels(bytes), sender.baud, receiver)
 }
 
-/// Bytes that a UART with the settings `receiver` receives from these levels. Each level lasts one bit at the rate
-/// `baud`.
+/// Bytes that a UART with the settings `receiver` receives from the line levels `levels`; `true` is the idle level.
+/// Each level lasts one bit at the rate `baud`.
 ///
 /// The line idles before the first level and after the last one. The receiver searches for a falling edge and samples
 /// the middle of each bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0. Linux

@@ -362,7 +362,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// A write with its CRC.
+    /// A write command with the correct CRC.
     pub fn write(address: u8, command: u8, data: impl Into<Vec<u8>>) -> Self {
         let data = data.into();
         let crc = crc_of(address, command, &data);
@@ -405,13 +405,13 @@ impl Item {
     }
 }
 
-/// Bytes of the answer to a read.
+/// Bytes of the answer to a read command: `data` and a CRC.
 pub fn answer(address: u8, command: u8, data: &[u8]) -> Vec<u8> {
     let crc = crc_of(address, command, data);
     [data, &crc.to_be_bytes()].concat()
 }
 
-/// Data in the answer to a read; `None` if its CRC is wrong.
+/// Data in the answer to a read command; `None` if the answer's CRC is wrong.
 pub fn read_answer(address: u8, command: u8, bytes: &[u8]) -> Option<&[u8]> {
     let (data, crc) = bytes.split_last_chunk::<2>()?;
     (crc_of(address, command, data).to_be_bytes() == *crc).then_some(data)

@@ -21,7 +21,7 @@ pub const POSE_LEN: usize = 64;
 pub const FIRING_LEN: usize = 24;
 /// Length of a return, bytes.
 pub const RETURN_LEN: usize = 24;
-/// Offset of the number of poses in the header. The numbers of firings and of returns follow it.
+/// Offset of the pose count in the header, bytes. The counts of firings and of returns follow the pose count.
 const COUNTS: usize = 32;
 /// Bit of [`ReturnRecord::slots`] for light from a mirror image.
 pub const MIRRORED: u8 = 0x80;

@@ -355,7 +355,7 @@ impl OutputItem {
 }
 
 record! {
-    /// The answer to `ReqConfiguration` of a single unit.
+    /// Answer of a single unit to `ReqConfiguration`.
     #[derive(Eq)]
     Configuration: Be 118 {
         /// Device id of the bus master, here of the unit itself.

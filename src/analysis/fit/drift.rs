@@ -187,7 +187,7 @@ impl Drift {
     }
 }
 
-/// Best model for a given correlation time, and -2 times the logarithm of its likelihood. An Allan variance has
+/// Best model for a given correlation time, and -2 times the logarithm of the model's likelihood. An Allan variance has
 /// approximately a chi-squared distribution. The weights are computed from the model, because weights from measured
 /// values would give low values too much influence.
 fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f64) {
@@ -257,8 +257,8 @@ fn weighted(
     std::array::from_fn(|i| solution[i] / scale[i])
 }
 
-/// Standard errors of the squares of the three coefficients and of the logarithm of the correlation time, and the
-/// misfit, which is 1 on average for a correct model. A misfit above 1 increases the standard errors.
+/// Standard errors of the three squared coefficients, standard error of the logarithm of the correlation time, and
+/// misfit. The misfit is 1 on average for a correct model. A misfit above 1 increases the standard errors.
 fn errors(
     points: &[Point],
     samples: usize,

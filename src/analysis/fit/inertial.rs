@@ -22,7 +22,7 @@ const MOVED_RAD_S: f64 = 0.02;
 /// The unit counts as moved if the magnitude of the mean specific force of one second differs by more than this from
 /// the log's median, m/s².
 const MOVED_M_S2: f64 = 0.3;
-/// Correlation time of the bias of products whose profile has none, seconds.
+/// Correlation time of the bias instability, seconds, for products whose profile sets no correlation time.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
 /// Averaging times below this multiple of 1 / bandwidth of the unit's low-pass filter are omitted. Above it, the filter
 /// changes the deviation of white noise by less than half a percent.
@@ -268,7 +268,7 @@ impl InertialFit {
     }
 }
 
-/// A fitted coefficient, its standard error and its upper limit, in the unit of its key.
+/// A fitted coefficient with standard error and upper limit, in the unit of the coefficient's key.
 struct Term {
     found: f64,
     error: f64,

@@ -36,12 +36,13 @@ pub struct PositionFit {
     pub walk: Option<Walk>,
     /// Standard deviation of each component of the velocity, m/s; `None` if the log has too few velocities.
     pub velocity_std_m_s: Option<f64>,
-    /// Allan deviation of each axis (east, north, up) and its fit; `None` if the log is too short for the walk.
+    /// Allan deviation of the position on each axis (east, north, up), and the fit to the deviation. The fit is `None`
+    /// if the log is too short for the walk.
     pub curves: [(Vec<Point>, Option<Fitted>); 3],
     source: String,
 }
 
-/// Walk of the position, its slow drift: a Gauss-Markov process.
+/// Slow drift of the reported position, modelled as a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
     /// Standard deviation: east, north, up, metres.

@@ -27,7 +27,8 @@ pub struct Cell {
     pub count: u32,
     /// Sums of azimuth, elevation (degrees) and range (metres), each relative to `first`.
     sums: [f64; 3],
-    /// Sums of the products of these three values in pairs.
+    /// Sums of the products of two of the values azimuth, elevation (degrees) and range (metres), each relative to
+    /// `first`. Both indices are in this order.
     products: [[f64; 3]; 3],
     /// Azimuth, elevation (degrees) and range (metres) of the first range.
     first: [f64; 3],

@@ -67,7 +67,7 @@ impl Spread {
     }
 }
 
-/// Departures of a device's packets to its link's address, from a certificate.
+/// Departures of a device's packets to the address of one link, as a certificate reports them.
 #[derive(Clone, Copy, Debug)]
 pub struct Departures<'a> {
     /// The device's name.
@@ -80,8 +80,8 @@ pub struct Departures<'a> {
     pub errors: &'a ErrorFigures,
 }
 
-/// Pairs every device that sends datagrams with the stream at its port. If several senders use a port, the one with the
-/// most packets counts.
+/// Pairs every device that sends datagrams with the received stream at the same destination port. If several senders
+/// use a port, the one with the most packets counts.
 pub fn compare<'a>(
     departures: impl Iterator<Item = Departures<'a>>,
     sender_clock: &str,

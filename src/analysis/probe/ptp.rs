@@ -109,9 +109,9 @@ pub struct ClockFigures {
     pub state: Option<String>,
     /// Identity of the clock's grandmaster.
     pub grandmaster: Option<String>,
-    /// Offset from its master, as reported by the clock, nanoseconds.
+    /// Offset of the clock from the master, as the clock reports it, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// Path delay to its master, as reported by the clock, nanoseconds.
+    /// Path delay between the clock and the master, as the clock reports it, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
 }
 

@@ -56,7 +56,7 @@ struct Seen {
     stamp: Option<Stamp>,
 }
 
-/// A stream whose period is known, and whether its timestamps are usable.
+/// State of a stream after its first packets showed the period, and whether the timestamps are usable.
 #[derive(Debug)]
 struct Judged {
     is_stamped: bool,

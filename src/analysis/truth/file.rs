@@ -92,8 +92,8 @@ pub struct NamedObject {
     pub materials: Vec<Named>,
 }
 
-/// Name of the profile of the device that made `recording`, from the ground truth of the same run; `None` if no device
-/// of the rig matches.
+/// Profile name of the device that made `recording`, from the ground truth of the same run; `None` if no device of the
+/// rig matches.
 ///
 /// # Errors
 /// The ground truth file cannot be read or is damaged.

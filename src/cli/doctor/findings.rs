@@ -37,7 +37,7 @@ pub enum State {
 }
 
 impl State {
-    /// Printed word of the state.
+    /// Word that the report prints for the state.
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "ok",

@@ -167,7 +167,7 @@ impl Draft {
     }
 }
 
-/// TOML text of the trajectory of a robot that one of its devices drives.
+/// Trajectory, as TOML text, for a robot that is driven by one of its own devices.
 const DRIVEN: &str =
     "{ kind = \"drive\", model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0 }";
 

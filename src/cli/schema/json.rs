@@ -237,9 +237,9 @@ fn whole(number: i128) -> Json {
 /// Parts of a schema that occur more than once.
 #[derive(Default)]
 struct Shared {
-    /// Number of occurrences of each part, by its JSON text.
+    /// Number of occurrences of each part. The map key is the JSON text of the part.
     counts: BTreeMap<String, usize>,
-    /// Name of each part, by its JSON text.
+    /// Name of each part. The map key is the JSON text of the part.
     names: BTreeMap<String, String>,
     definitions: Map<String, Json>,
 }

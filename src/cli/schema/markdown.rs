@@ -15,7 +15,7 @@ for editors ([RIG.md](RIG.md#in-an-editor)).
 A key within a table is written with a dot, `mount.translation_m`; `[]` stands for the items of an array.
 ";
 
-/// The page for a rig whose keys are `spec`.
+/// Markdown page about the keys of a rig, `spec`.
 pub fn page(spec: &TableSpec) -> String {
     let mut out = HEAD.to_owned();
     section(&mut out, "The top level", spec, &is_table);
@@ -56,8 +56,8 @@ fn section(out: &mut String, title: &str, spec: &TableSpec, apart: &dyn Fn(&KeyS
     }
 }
 
-/// Adds sections for tables whose keys depend on a word, the value of another key: for example, the keys of `settings`
-/// depend on the profile. Words with the same keys share a section.
+/// Adds sections for tables whose keys depend on the word in another key: for example, the keys of `settings` depend on
+/// the profile. Words with the same keys share a section.
 fn sections_by_word(out: &mut String, path: &str, spec: &TableSpec, variants: &Variants) {
     let Discriminator::WordOf(by) = &variants.by else { return };
     for key in spec.keys.iter().filter(|key| key.depends && is_table(key)) {

@@ -12,7 +12,7 @@ pub struct Row {
     pub key: String,
     /// Condition under which the key exists; empty if it always exists.
     pub when: String,
-    /// Type with its unit.
+    /// Type of the value, with the unit.
     pub kind: String,
     /// Allowed values.
     pub allowed: String,

@@ -14,7 +14,7 @@ use crate::devices::families::catalogue;
 pub struct FaultForm {
     /// Value of the fault's `kind` key.
     kind: &'static str,
-    /// Keys of this kind, in addition to those that every fault has.
+    /// Keys of this fault kind, in addition to the keys that every fault has.
     keys: Vec<FaultKey>,
 }
 

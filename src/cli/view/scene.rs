@@ -39,20 +39,20 @@ pub struct Shown {
     values: Mutex<Vec<Vec<NamedValue>>>,
 }
 
-/// A value of a device.
+/// Latest value of a quantity that a device measures, or of a text that a device sends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NamedValue {
-    /// Name of the value.
+    /// Name of the quantity, or kind of the text.
     pub name: String,
-    /// Text and numbers of the value.
+    /// Text to show, and numbers to plot.
     #[serde(flatten)]
     pub value: Value,
 }
 
-/// A value as text, with its numbers if it can be plotted.
+/// A value that the page shows, with numbers if the page can plot it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Value {
-    /// The value as text.
+    /// Text that the page shows, with the unit of the value if it has one.
     pub text: String,
     /// Numbers for a plot: one, or three for the axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -74,7 +74,7 @@ impl WatchedDevice {
         self.in_frame = 0;
     }
 
-    /// Decodes a packet and passes its content to `tell`; with `labels`, its points get labels.
+    /// Decodes a packet and passes its content to `tell`; with `labels`, the decoded points get labels.
     pub fn decode(
         &mut self,
         transmit: &Transmit,

@@ -20,7 +20,7 @@ use crate::frames::{Sensor, Transform, World};
 use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 
-/// Span of due times whose packets are shown to observers as one frame.
+/// Length of a frame: observers see the packets that are due within this time together.
 pub const FRAME: Duration = Duration::from_millis(100);
 /// Time between two checks for sent packets. The thread polls, because waking it would be a system call for each
 /// packet.

@@ -128,7 +128,8 @@ impl Catalogue {
         read::parse(&source, &self.families)
     }
 
-    /// Reads a profile from its text. Messages call it `file`; the stem of `file` is the profile's name.
+    /// Reads a profile from TOML text. `file` is the name of the text in messages; the stem of `file` is the profile's
+    /// name.
     ///
     /// # Errors
     /// All errors in the profile.

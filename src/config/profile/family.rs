@@ -9,7 +9,8 @@ use super::product::Product;
 use crate::toml::reader::TableReader;
 use crate::wire::ptp::Transport;
 
-/// Data of a profile, of a device's settings or of a fault. Only the product family knows the type.
+/// Family-specific data: content of a profile, settings of a device or details of a fault. Only the product family
+/// knows the concrete type.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> FamilyData for T {}
@@ -62,7 +63,7 @@ pub trait FamilyReader: Sync {
     /// Port of the device that the link connects to, one of [`Product::line_ports`]; `None` for products with one port.
     fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
 
-    /// Whether a device with these settings uses PTP on the network, for which it needs its own address.
+    /// Whether a device with these settings uses PTP on the network. Such a device needs its own IPv4 address.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
 
     /// Transport of PTP messages at power-on with these settings.

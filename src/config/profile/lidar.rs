@@ -34,7 +34,8 @@ pub enum SpotRule {
     /// Rays as printed in Goodin et al. 2018: one in the centre, and eight on a circle. Its radius is
     /// sqrt(2) / 4 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
     Printed,
-    /// Rays whose offsets and shares give the mean square offset of a uniformly lit footprint.
+    /// Rays with the same mean square offset from the beam axis, weighted by the shares of energy, as a uniformly lit
+    /// footprint.
     Even,
 }
 

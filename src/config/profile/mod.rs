@@ -43,7 +43,7 @@ pub struct Profile {
     pub unsure: Vec<String>,
     /// Facts about the product that all layers may use.
     pub product: Product,
-    /// Family of the profile, by its `driver` key.
+    /// Product family that the profile's key `driver` names.
     pub family: &'static dyn FamilyReader,
     /// Data of the family.
     pub data: Arc<dyn FamilyData>,
@@ -63,7 +63,7 @@ impl Profile {
         })
     }
 
-    /// The family's data if its type is `P`; `None` for a profile of another family.
+    /// The profile's family data if they are of the type `P`; `None` for a profile of another family.
     pub fn data<P: 'static>(&self) -> Option<&P> {
         self.data.get()
     }

@@ -54,7 +54,7 @@ impl PortKey {
 }
 
 impl DatagramPort {
-    /// The first port of a product, whose frames have the headers `frame`.
+    /// The first datagram port of a product. Frames from this port have the headers `frame`.
     pub fn data(frame: &FrameHeader) -> Self {
         Self { name: "data", rig_key: None, frame: frame.clone(), counts_frames: false }
     }

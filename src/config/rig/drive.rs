@@ -55,7 +55,7 @@ keys! {
 
 keys! {
     with (rig_seed: u64);
-    /// How the robot's tracks or wheels move it, with the keys of each model.
+    /// Motion model of the robot's tracks or wheels, with the keys of each model.
     #[derive(Clone, Debug, PartialEq)]
     pub enum DriveModel of DriveKind {
         /// Tracks, or wheels that cannot be steered, on both sides.

@@ -223,7 +223,7 @@ words!(StampChoice: "kernel" => Kernel, "card" => Card);
 pub enum StampChoice {
     /// The driver of the network interface, just before the hardware gets the frame.
     Kernel,
-    /// The network card, by its own clock, when the frame is sent on the wire.
+    /// The clock of the network card, when the card sends the frame on the wire.
     Card,
 }
 
@@ -251,7 +251,7 @@ pub enum LatePolicy {
     Late,
     /// Drop the packet, and count it.
     Drop,
-    /// Reduce the number of rays per pulse while rendering is behind, and count this. Packets are sent as soon as
-    /// they are ready.
+    /// Reduce the number of rays per pulse while rendering is behind, and count these measurements. Packets are
+    /// sent as soon as they are ready.
     Thin,
 }

@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Whether a device could have the fault if it followed a PTP master.
+    /// Whether `device` could have a fault of this kind if the device followed a PTP master.
     fn needs_ptp(self, device: &DeviceConfig) -> bool {
         let kinds = device.profile.family.ptp_faults();
         matches!(self, Self::Device(kind) if kinds.iter().any(|own| own.word == kind.word))
@@ -94,14 +94,14 @@ pub fn faults(
     faults.into_iter().collect()
 }
 
-/// Kinds of faults that a device can have, of all kinds in `catalogue`.
+/// Names of the fault kinds in `catalogue` that `device` can have.
 pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static str> {
     let fitting = kinds(catalogue).into_iter().filter(|(_, kind)| kind.fits(device));
     fitting.map(|(word, _)| word).collect()
 }
 
-/// Keys of a `[[fault]]` of the kind `word` for `device`, without the keys that all kinds have, with the limits of the
-/// device's firmware. Includes `stream` if the kind affects datagrams. `None` if the device cannot have the fault.
+/// Keys of a `[[fault]]` of the kind `word`, with the limits of the firmware of `device`. Omits the keys that all kinds
+/// have. Includes `stream` if the kind affects datagrams. `None` if the device cannot have the fault.
 pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
     let (_, kind) =
         kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;
@@ -213,8 +213,8 @@ fn fault(
     })
 }
 
-/// Reads the keys that depend on the kind. Returns the word of the kind, the kind with its details (`None` after an error),
-/// and the index of the affected port (`None`: all ports).
+/// Reads the keys that depend on the kind of a fault. Returns the name of the kind, the kind with its details (`None`
+/// after an error), and the index of the affected port (`None`: all ports).
 fn read_kind(
     kind: Kind,
     table: &mut TableReader<'_>,

@@ -10,7 +10,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::{Maybe, Time};
 use crate::toml::reader::Limit;
 
-/// Source that error messages state for limits of a fault, where the limits are the same for all devices.
+/// Text that error messages print as the source of fault limits that are the same for all devices.
 pub const FORMAT: &str = "the rig format, [[fault]]";
 /// Documentation of the key `probability` of faults within devices.
 pub const PROBABILITY: &str = "Share of PTP messages or images that the fault affects.";
@@ -44,7 +44,7 @@ pub struct FaultConfig {
     pub kind: FaultKind,
     /// Index of the only affected datagram port in the product's list; `None`: all ports.
     pub stream: Option<usize>,
-    /// Word for the kind in TOML and in the log.
+    /// Name of the fault kind in TOML and in the log.
     pub word: &'static str,
     /// Position of the device's name in the file.
     pub place: Place,
@@ -122,7 +122,7 @@ keys! {
         }
         /// The link carries nothing in either direction.
         LinkDown = "link-down"
-        /// The PPS of a GNSS receiver is missing, on its link and its cables.
+        /// The PPS of a GNSS receiver is missing on the receiver's link and cables.
         PpsLoss = "pps-loss"
         /// Neither PPS nor bytes reach a device by its `gps_cable`.
         GpsCableDown = "gps-cable-down"

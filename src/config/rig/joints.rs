@@ -5,7 +5,7 @@ use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Source that error messages print for the limits of a joint that are the same for all products.
+/// Text that error messages print as the source of joint limits that are the same for all products.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians for a revolute joint and metres for a prismatic joint. At position zero,
@@ -70,7 +70,7 @@ pub enum JointMotion {
     },
 }
 
-/// A fault of a device that holds the device's joint during each window of its schedule.
+/// A device fault that holds the device's joint during each window of the fault's schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
     /// Time in which the joint stops from its full rate, nanoseconds. A joint whose motion the rig defines takes the
@@ -78,7 +78,7 @@ pub struct JointJam {
     pub stops_within_ns: u64,
 }
 
-/// A fault that holds a joint, with its index in the rig and its schedule.
+/// A fault that holds a joint, with the fault's index in the rig and the fault's schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jam {
     /// Index of the fault in the rig.
@@ -125,7 +125,8 @@ impl JointConfig {
         }
     }
 
-    /// Lowest and highest position of the motion: for a commanded joint, its limits. `None` if the position is unlimited.
+    /// Lowest and highest position that the motion reaches; for a commanded joint, the joint's limits. `None` if the
+    /// position is unlimited.
     pub fn reach(&self) -> Option<[f64; 2]> {
         match &self.motion {
             JointMotion::ConstantRate { rate } => (*rate == 0.0).then_some([self.start; 2]),

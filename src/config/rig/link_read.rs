@@ -174,8 +174,8 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     link
 }
 
-/// Reads a line of the kind `kind`: `pty`, `serial` or `tcp`, which is also its key in `table`. A line with `is_usb` has
-/// no bit rate. `tcp_meaning` is the documentation of the key `tcp`.
+/// Reads a line. `kind` is `pty`, `serial` or `tcp`, and is also the key of the line in `table`. A line with `is_usb`
+/// has no bit rate. `tcp_meaning` is the documentation of the key `tcp`.
 fn line_of(
     kind: &str,
     table: &mut TableReader<'_>,
@@ -244,7 +244,7 @@ fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOpti
     Some(SerialOptions { port: port?.0, pulse_line })
 }
 
-/// Reads a path whose last part is a file name; also returns the position of this text in the rig.
+/// Reads a path whose last part is a file name; also returns the position of the path in the rig file.
 fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     let text = field.text_like(expected, Some("[^./]"))?;
     let path = text.place.source.resolve(&text.value);

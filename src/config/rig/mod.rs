@@ -97,7 +97,7 @@ pub struct Rig {
 pub struct RigPlaces {
     /// Position of the value of `world.scene`.
     pub scene: Place,
-    /// Position of the value of `robot.trajectory`, or of its `path` if it names a file.
+    /// Position of the value of `robot.trajectory`, or of `robot.trajectory.path` if the trajectory is a file.
     pub trajectory: Place,
     /// Position of `engine.caster`, if the rig has this key.
     pub caster: Option<Place>,
@@ -158,7 +158,7 @@ impl Rig {
         DEFAULT_RIG
     }
 
-    /// Reads a rig from its text. Messages call it `name`; relative paths refer to `base_dir`.
+    /// Reads a rig from TOML text. `name` is the name of the text in messages; relative paths refer to `base_dir`.
     ///
     /// # Errors
     /// See [`Rig::load`].
@@ -280,7 +280,8 @@ pub struct DeviceConfig {
     pub name: String,
     /// The firmware.
     pub profile: Arc<Profile>,
-    /// The joint that carries the device, with its index; `None` for the body.
+    /// The joint that carries the device, with the joint's index in the rig; `None`: the robot's body carries
+    /// the device.
     pub on: Option<(usize, Arc<JointConfig>)>,
     /// Pose on the robot's body, or on the moving part of the joint.
     pub body_from_sensor: Transform<Body, Sensor>,
@@ -288,8 +289,8 @@ pub struct DeviceConfig {
     pub link: LinkConfig,
     /// Further addresses at which the device receives host commands.
     pub controls: Vec<ControlConfig>,
-    /// Device at the other end of the cable: the source of PPS and serial data; for a rover, its base; for a further
-    /// line, the GNSS receiver; `None` without a cable.
+    /// Device at the other end of the cable; `None` without a cable. With the key `gps_cable`, the source of PPS and
+    /// serial data; with `corrections`, the base; with `line_of`, the GNSS receiver.
     pub cable_from: Option<DeviceId>,
     /// Signals of the cable.
     pub cable: CableKind,

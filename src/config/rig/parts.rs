@@ -79,7 +79,7 @@ pub(crate) fn extension_pattern(extensions: &[&str]) -> String {
     format!("\\.({})$", any.join("|"))
 }
 
-/// Whether a path ends in one of these extensions, in any case.
+/// Whether the extension of `path` is one of `allowed`; upper and lower case are equal.
 pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
     allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
@@ -111,7 +111,7 @@ pub(crate) fn turn_limit() -> Limit<f64> {
 
 keys! {
     with (reach: Limit<f64>);
-    /// Pose of a part on the part that carries it.
+    /// Pose of a part in the frame of its carrier.
     #[derive(Clone, Copy, Debug)]
     pub struct Pose {
         /// Position on the part that carries it: forward, left and up.

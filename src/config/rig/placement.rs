@@ -67,7 +67,7 @@ impl ScenePlacement {
         DAffine3::from_mat3_translation(turned * self.scale, self.offset_m.into())
     }
 
-    /// Text about the axis of `file` that points up and about its source: the rig, the glTF standard or an assumption.
+    /// Text that names the up axis of `file` and the axis's source: the rig, the glTF standard or an assumption.
     pub fn describe_up(&self, file: &Path) -> String {
         let usual = UpAxis::of_format(file);
         let axis = self.up_axis.unwrap_or(usual).word();

@@ -29,7 +29,7 @@ pub enum StimulusCause {
     },
 }
 
-/// The robot's message after it notices a stimulus.
+/// A message that the robot sends in reaction to a stimulus.
 #[derive(Clone, Debug)]
 pub struct ResponseConfig {
     /// Name of the response, unique among the rig's responses.

@@ -155,8 +155,8 @@ fn servers(profile: &Profile, host: &str) -> Json {
     ports.map(|port| Json::from(format!("{host}:{port}"))).collect()
 }
 
-/// The device's own address, and its position in the file. The device sends from this address. Its servers use this
-/// address with the product's ports.
+/// A device's own IP address, with the position of the address in the file. The device sends from this address. The
+/// device's servers use this address with the product's ports.
 pub(crate) struct Address {
     ip: IpAddr,
     place: Place,

@@ -21,7 +21,7 @@ use annotate_snippets::{
 
 use super::read_files;
 
-/// Text of a file or of a `--set` option, with its name in messages.
+/// Text of a file or of a `--set` option, with the name that messages print for the text.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path as given, or a substitute such as `--set`.
@@ -123,7 +123,7 @@ impl Place {
         start..end.min(line_end)
     }
 
-    /// Byte range of the line that contains the start of the span, without its line break.
+    /// Byte range of the line that contains the start of the span, without the line break.
     fn lines(&self) -> Range<usize> {
         let text = &self.source.text;
         let at = self.shown().start;
@@ -331,7 +331,7 @@ impl fmt::Display for Diagnostics {
 /// Largest excerpt of a file that is passed to the renderer as a whole, bytes. Of a larger excerpt, only the lines with
 /// positions are passed; a line that is longer than this is cut. The renderer scans its whole input for each error.
 const MAX_WINDOW: usize = 16 << 10;
-/// Number of bytes that are shown before and after the start of the position, if its line is longer than `MAX_WINDOW`.
+/// Number of bytes that are shown before and after the start of a position, if the line is longer than `MAX_WINDOW`.
 const CONTEXT: (usize, usize) = (40, 120);
 /// Largest length of a line of a title, label or note, characters; longer lines are cut.
 const MAX_LINE: usize = 2000;
@@ -356,7 +356,7 @@ fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     vec![snippet.into()]
 }
 
-/// Renderer input for the line of `label`, or for a part of the line if it is long.
+/// Renderer input for the line of `label`, or for a part of the line if the line is long.
 fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     let source = &label.place.source;
     let line = label.place.lines();
@@ -384,7 +384,7 @@ fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     ]
 }
 
-/// The position of `label` in a text that begins at byte `start` of its source.
+/// Renderer input for `label`, in a text that begins at byte `start` of the label's source.
 fn annotation(label: &Label, kind: AnnotationKind, start: usize) -> Annotation<'_> {
     let span = label.place.shown();
     kind.span(span.start - start..span.end - start).label(clean(&label.text))

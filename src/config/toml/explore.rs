@@ -23,7 +23,7 @@ type Answers = BTreeMap<String, usize>;
 /// The keys and the questions of one reading.
 type Reading = (TableSpec, Vec<Question>);
 
-/// Keys in the table at the path `focus` that `read` accepts if its questions are answered by `answers`. `first` is the
+/// Keys that `read` accepts in the table at the path `focus`, with `answers` to the questions of `read`. `first` is the
 /// reading with these answers. Questions in `known` are explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),

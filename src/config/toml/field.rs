@@ -60,7 +60,7 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// Sets an example of the table, for the message if it is missing.
+    /// Sets an example of the table, for the message if the table is missing.
     #[must_use]
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
@@ -357,7 +357,7 @@ impl<'f> Field<'f> {
         found.into_iter().map(|index| Some(words[index?].1.clone())).collect()
     }
 
-    /// Returns whether the value is `old`, a word that was renamed to `new`; this is also reported as an error.
+    /// Returns whether the value is `old`, a word that was renamed to `new`, and reports an error in that case.
     pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
         let Some(node) = &self.node else { return false };
         if !matches!(&node.value, Value::String(written) if written == old) {

@@ -107,7 +107,7 @@ impl Node {
         }
     }
 
-    /// The value as a node at `place`; `None` if it has no TOML form.
+    /// `value` as a node at `place`; `None` if `value` has no TOML form.
     pub fn of_json(value: Json, place: &Place) -> Option<Self> {
         let value = match value {
             Json::Null => return None,

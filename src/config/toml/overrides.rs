@@ -17,7 +17,7 @@ use crate::toml::reader::{Entry, Faults, Node, Value, nearest, parse_value};
 pub struct Override {
     /// The dotted path.
     pub key: String,
-    /// The value as given.
+    /// Text after `=`: a TOML value, or a string without quotes.
     pub value: String,
 }
 

@@ -31,7 +31,7 @@ pub struct KeySpec {
     pub kinds: Vec<Kind>,
 }
 
-/// A type with its limits.
+/// Type of a value, with the limits of the type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A number, integer or not.
@@ -51,7 +51,7 @@ pub enum Kind {
     },
     /// A word from a list.
     Words(Vec<String>),
-    /// A date with its time.
+    /// A date with a time of day.
     Datetime {
         /// Description of the expected value.
         expected: String,
@@ -61,7 +61,7 @@ pub enum Kind {
         /// Description of the expected value.
         expected: String,
     },
-    /// A value that only its reader understands.
+    /// A value of any type, which only the reader of the key checks.
     Any {
         /// Description of the expected value.
         expected: String,

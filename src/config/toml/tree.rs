@@ -11,7 +11,7 @@ use super::diagnostic::{Diagnostics, Place, SourceFile};
 /// Collects errors while a file is read.
 pub type Faults = RefCell<Diagnostics>;
 
-/// A value with its position.
+/// A TOML value with its position in the file.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The value.
@@ -46,7 +46,7 @@ pub struct Entry {
     pub key: String,
     /// Position of the key.
     pub key_place: Place,
-    /// The value.
+    /// The value, with the position of the value.
     pub node: Node,
 }
 

@@ -39,7 +39,7 @@ const MAX_SPEED_MM_S: i16 = 500;
 const MAX_RADIUS_MM: i16 = 2000;
 /// Largest value of a PWM command.
 const MAX_PWM: f64 = 255.0;
-/// Baud rates by the value of command 129.
+/// Baud rates, indexed by the baud code of command 129.
 const BAUD_RATES: [u32; 12] =
     [300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 38_400, 57_600, 115_200];
 /// Largest number of songs that the robot stores.

@@ -11,7 +11,7 @@ pub use super::facts::Lines;
 use super::picture::Picture;
 use crate::config::profile::Profile;
 
-/// Name of the kind of datagrams that contain measurements.
+/// Name of the datagram kind for measurements.
 pub const DATA: &str = "data";
 
 /// Decodes the datagrams of one sender and collects facts about it.
@@ -126,7 +126,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// Reason why `profile` cannot emulate this sender.
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String>;
 
-    /// Further properties of datagrams of a kind, for the comparison of two senders.
+    /// Further properties of the sender's datagrams of one kind, for the comparison of two senders.
     fn marks(&self, _kind: &str) -> Lines {
         Lines::new()
     }

@@ -53,17 +53,18 @@ pub struct BaseFamily {
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// Settings of a base that belong to its protocol.
+/// Protocol-specific settings of a drive base.
 pub trait Dialect: Any + Debug + Send + Sync {
-    /// Reads the protocol's table of a profile or rig; returns the changed settings.
+    /// Reads this protocol's settings table from a profile or rig file. Returns a copy of these settings with the
+    /// values that were read.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
 
-    /// Protocol of a unit that is just switched on.
+    /// Creates the protocol state of a unit at power-on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-/// Executes and answers the commands of a product, and sends its messages. The times passed to its methods must not
-/// decrease.
+/// Protocol of a product: executes and answers commands from the host, and sends messages. The times passed to the
+/// methods must not decrease.
 pub trait Protocol: Send {
     /// Processes bytes from the host; the last byte was complete at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
@@ -108,7 +109,7 @@ pub struct DriveBase {
     series: SampleSeries,
     /// Measured wheel states that are not due yet.
     states: VecDeque<WheelState>,
-    /// Number of wheel states so far, including those whose request was revoked.
+    /// Number of requested wheel states that were measured or revoked so far.
     known: u64,
     /// Number of wheel states that were processed so far.
     taken: u64,

@@ -46,7 +46,7 @@ pub struct Unit {
     pub(super) on_since: SimTime,
     /// Input before this time is ignored.
     pub(super) listens_from: SimTime,
-    /// For each motor, the count since the start of the run at which its counter reads zero.
+    /// For each motor, the value of [`Unit::all_counts`] at which the motor's counter reads zero.
     zero: [i64; 2],
     setpoint_m_s: [f64; 2],
     ramps: [Option<Ramp>; 2],
@@ -176,7 +176,7 @@ impl Unit {
         self.setpoint_m_s[motor]
     }
 
-    /// Speed of a motor's track, measured by its encoder, m/s.
+    /// Track speed that the encoder of `motor` measures, m/s.
     pub fn speed_m_s(&self, motor: usize) -> f64 {
         self.sign_of(motor) * self.encoders.speed_m_s(self.side_of(motor))
     }

@@ -52,12 +52,12 @@ enum Asked {
 pub enum Reaction {
     /// Send this text.
     Say(String),
-    /// Restart with these rates.
+    /// Restart with these message rates, Hz, in the order of [`PARAMETERS`].
     Restart(Rates),
 }
 
 impl Console {
-    /// A console with these rates.
+    /// A console whose current, saved and factory message rates are `rates`.
     pub fn new(rates: Rates) -> Self {
         Self {
             line: Vec::new(),

@@ -109,7 +109,7 @@ impl FdiLinkUnit {
     }
 }
 
-/// The stream of each message at its rate, Hz; `None` for the rate 0.
+/// For each message of [`console::PARAMETERS`], the stream at the message's rate (Hz); `None` for the rate 0.
 fn streams(rates: Rates, unit: &Unit) -> [Option<Stream>; 4] {
     rates.map(|rate_hz| (rate_hz > 0).then(|| Stream::every(unit.divisor(rate_hz))))
 }

@@ -14,7 +14,7 @@ pub(super) struct Assembly {
     open: Vec<Open>,
 }
 
-/// An image with some of its packets.
+/// A partly received image.
 #[derive(Clone, Debug)]
 struct Open {
     block: u64,

@@ -37,7 +37,7 @@ pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_
     text
 }
 
-/// Focal lengths (pixels), ROS' name of the distortion model, and its coefficients.
+/// Focal lengths fx and fy (pixels), ROS name of the distortion model, and distortion coefficients.
 fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str, Vec<f64>) {
     let name = settings.lens.model.word();
     match lens.model {

@@ -40,7 +40,7 @@ const TRIGGERS: [u32; 5] = [
     at::LINE_INVERTER,
 ];
 
-/// Control channel of a unit, and its bootstrap registers.
+/// GVCP control channel and bootstrap registers of a camera.
 #[derive(Debug)]
 pub(super) struct Control {
     owner: Option<Peer>,

@@ -466,12 +466,12 @@ impl Values {
         (address, selector_of(address).map_or(0, |selector| self.whole(selector)))
     }
 
-    /// Value at an address, for the present value of its selector.
+    /// Value of the feature whose register starts at `address`, for the present value of the feature's selector.
     pub fn get(&self, address: u32) -> f64 {
         self.of_index(address, self.key(address).1)
     }
 
-    /// Value at an address when its selector has the value `index`.
+    /// Value of the feature whose register starts at `address`, for the value `index` of the feature's selector.
     pub fn of_index(&self, address: u32, index: u32) -> f64 {
         self.0.get(&(address, index)).copied().unwrap_or(0.0)
     }
@@ -516,7 +516,7 @@ impl Values {
         }
     }
 
-    /// Size of an image with its chunks, bytes.
+    /// Size of an image including chunk data, bytes.
     pub fn payload(&self) -> usize {
         let [_, _, width, height] = self.region();
         let chunks = self.chunks().into_iter().map(|chunk| chunk.len() + CHUNK_TAIL);

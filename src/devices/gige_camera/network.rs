@@ -76,7 +76,7 @@ pub(super) struct Network {
 struct Moving {
     to: Addresses,
     until: SimTime,
-    /// Host that waits for the answer, and the id of its command.
+    /// Host that waits for the answer to FORCEIP, and the id of the command; `None` if no host waits.
     asked_by: Option<(Peer, u16)>,
 }
 

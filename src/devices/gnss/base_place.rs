@@ -63,7 +63,7 @@ const LEAST_DIFFERENCES: usize = 8;
 /// wavelength have this cosine.
 const AGREED: f64 = 0.9;
 
-/// Difference between the phases of two satellites, and its gradient by position.
+/// Phase difference between two satellites, and the gradient of the difference with respect to the antenna position.
 #[derive(Clone, Copy)]
 struct Difference {
     /// Measured minus computed range difference, metres.
@@ -111,7 +111,7 @@ impl Epoch<'_> {
         last.filter(|_| here.is_finite())
     }
 
-    /// Whether the phases agree with the position `here` (ECEF, metres).
+    /// Whether the observed phases agree with the antenna position `here` (ECEF, metres).
     pub fn is_at(&self, here: DVec3) -> bool {
         let wide = self.differences(here, true);
         let narrow = self.differences(here, false);

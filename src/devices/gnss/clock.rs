@@ -15,15 +15,15 @@ pub struct Stamp {
     pub tow_ms: u32,
     /// Nanoseconds to be added to `tow_ms` for the exact time, -500,000 to 499,999.
     pub tow_rest_ns: i32,
-    /// GPS minus UTC as the receiver believes it, seconds.
+    /// Leap seconds (GPS minus UTC) that the receiver assumes.
     pub leap_s: i8,
-    /// UTC as the receiver believes it, rounded to 10 ms; in a leap second, the second before it.
+    /// UTC according to the receiver, rounded to 10 ms; during a leap second, the preceding second.
     pub utc: DateTime,
     /// Whether this is a leap second.
     pub is_inserted_second: bool,
     /// Nanoseconds to be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999.
     pub nano_ns: i32,
-    /// GPS time as the receiver believes it, since the GPS epoch; the weeks of [`Self::weeks_behind`] are not
+    /// GPS time according to the receiver, nanoseconds since the GPS epoch; the weeks of [`Self::weeks_behind`] are not
     /// subtracted.
     pub gps_ns: i128,
     /// Weeks by which `week` and `utc` are behind, because satellites count weeks modulo 1024 and the
@@ -37,7 +37,7 @@ pub enum LeapSeconds {
     /// Leap seconds that satellites have announced: all past ones, and the day at whose end the next one is
     /// inserted.
     Told { inserted_on: Option<Date> },
-    /// The value in the receiver's firmware, GPS minus UTC.
+    /// Leap seconds (GPS minus UTC) stored in the receiver's firmware.
     OfFirmware { gps_minus_utc_s: i8 },
 }
 
@@ -78,8 +78,8 @@ impl Stamp {
         }
     }
 
-    /// The same time in a receiver that can represent only the 1024 weeks from `first`: week and date move into this
-    /// range by a multiple of 1024 weeks. The leap seconds stay unchanged.
+    /// This time according to a receiver that can represent only the 1024 weeks from `first`: week and date move into
+    /// this range by a multiple of 1024 weeks. The leap seconds stay unchanged.
     pub fn in_weeks_from(mut self, first: u16) -> Self {
         let true_week = i64::from(self.week);
         let week = i64::from(first) + (true_week - i64::from(first)).rem_euclid(1024);
@@ -96,8 +96,8 @@ impl Stamp {
         if self.is_inserted_second { 60 } else { self.utc.second() as u8 }
     }
 
-    /// Week, time of week in whole milliseconds, and the rest of the time of week in units of 2^-32 ms. With `is_utc`,
-    /// the time scale is UTC as the receiver believes it, otherwise GPS time.
+    /// Week, time of week in whole milliseconds, and the remaining fraction of a millisecond in units of 2^-32 ms. With
+    /// `is_utc`, the time scale is UTC according to the receiver, otherwise GPS time.
     pub fn week_and_tow(&self, is_utc: bool) -> (u16, u32, u32) {
         let leap_ns = if is_utc { i128::from(self.leap_s) * 1_000_000_000 } else { 0 };
         let ns = self.gps_ns - leap_ns - i128::from(self.weeks_behind) * WEEK_MS * 1_000_000;

@@ -29,7 +29,7 @@ const IN_GENERATION_10: [MessageId; 5] =
 /// Factory content of CFG-RINV.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
-/// Key of the item that selects the datum of the host instead of WGS84.
+/// Key of the item that selects the datum configured by the host instead of WGS84.
 const USE_USRDAT: Key = Key(0x1011_0061);
 /// Keys of the parameters of a datum (semi-major axis, flattening, shifts, rotations, scale), with their lengths in
 /// bytes.

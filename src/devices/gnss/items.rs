@@ -75,12 +75,13 @@ pub fn baud_key(port: u8) -> Option<Key> {
     }
 }
 
-/// Key of the mask of text messages that a port sends as NMEA sentences: bit 0 errors, bit 1 warnings, bit 2 notices.
+/// Key of the mask that selects the text messages a port sends as NMEA sentences: bit 0 errors, bit 1 warnings, bit 2
+/// notices.
 pub fn nmea_text_key(port: u8) -> Key {
     Key(key::INFMSG_NMEA.0 + u32::from(port))
 }
 
-/// Key of the mask of text messages that a port sends as UBX messages, with the bits of [`nmea_text_key`].
+/// Key of the mask that selects the text messages a port sends as UBX messages; bits as for [`nmea_text_key`].
 pub fn ubx_text_key(port: u8) -> Key {
     Key(key::INFMSG_UBX.0 + u32::from(port))
 }

@@ -473,7 +473,7 @@ impl Gnss {
         output
     }
 
-    /// Whether the port whose input is being processed has its output of this protocol enabled.
+    /// Whether output of `protocol` is enabled on the port whose input is being processed.
     fn sends(&self, protocol: Protocol) -> bool {
         self.sends_on(self.served, protocol)
     }

@@ -62,8 +62,8 @@ impl Gnss {
         parts
     }
 
-    /// Start times of the satellite's subframes that were received completely between the epoch `before` and the epoch
-    /// of `s`, seconds of GPS time.
+    /// Start times (GPS time, seconds) of the subframes that the receiver finished receiving from satellite `tracked`
+    /// between the epoch `before` and the epoch of the solution `s`.
     fn parts_between(
         &self,
         before: SimTime,

@@ -106,7 +106,7 @@ fn damaged(bytes: &[u8]) -> Vec<Correction> {
 }
 
 impl Gnss {
-    /// Connects further serial lines to the ports with these numbers; the port of the link is left out.
+    /// Connects further serial lines to the ports with the u-blox numbers `ports`; the port of the link is left out.
     pub fn wire(&mut self, ports: &[u8]) {
         for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
             port.is_wired = true;
@@ -115,7 +115,7 @@ impl Gnss {
         }
     }
 
-    /// Index of the port with this number.
+    /// Index of the port with the u-blox number `number`.
     pub(super) fn place_of(&self, number: u8) -> Option<usize> {
         self.ports.iter().position(|port| port.number == number)
     }

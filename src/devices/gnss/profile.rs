@@ -33,13 +33,13 @@ pub enum GnssDialect {
 /// NMEA version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NmeaVersion {
-    /// 2.0: no mode fields.
+    /// Version 2.0: no mode fields.
     V2_0,
-    /// 2.3, and 4.0 as receivers implement it: with mode fields.
+    /// Version 2.3, and version 4.0 as receivers implement it: with mode fields.
     V2_3,
-    /// 4.10: with system and signal numbers and navigation status.
+    /// Version 4.10: with system and signal numbers and navigation status.
     V4_10,
-    /// 4.11: like 4.10, with a number for BeiDou's second signal, and a mode letter for QZSS in GNS.
+    /// Version 4.11: like 4.10, with a number for BeiDou's second signal, and a mode letter for QZSS in GNS.
     V4_11,
 }
 

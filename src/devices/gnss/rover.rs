@@ -562,7 +562,7 @@ impl Gnss {
         }
     }
 
-    /// The message, with a wrong base position if a fault demands it.
+    /// Returns `message`, with a wrong base position if the fault `WrongBase` is active.
     pub(super) fn as_told(&self, now: SimTime, mut message: Correction) -> Correction {
         if let Content::Place { ecef_m, .. } = &mut message.content
             && let Some((fault, _)) = self.correction_fault_at(now)

@@ -95,7 +95,7 @@ pub struct ReceiverClock {
     pub weeks_behind: i64,
 }
 
-/// RXM-RAWX with these observations.
+/// RXM-RAWX message with `observations`.
 pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: bool) -> RxmRawx {
     const WEEK_NS: i128 = 604_800_000_000_000;
     let week = clock.gps_ns.div_euclid(WEEK_NS) - i128::from(clock.weeks_behind);

@@ -57,7 +57,7 @@ impl Generation {
 pub(super) struct Hdl64eDecoder {
     /// Generation of the profile that the user named.
     named: Option<Generation>,
-    /// Whether the named generation is used even if packets contradict it.
+    /// Whether packets are decoded as the generation in `named` even if they contradict that generation.
     anyway: bool,
     /// Calibration of the unit, from a file.
     calibration: Option<LaserTable>,

@@ -92,7 +92,7 @@ pub struct PacketTiming {
     pub packets_per_second: f64,
     /// Start times of the packet's cycles, and departure of the packet.
     pub cycles: CycleStarts,
-    /// Firing time of each slot after its cycle's start, nanoseconds.
+    /// Firing time of each slot, nanoseconds after the start of the slot's cycle.
     pub slot_offset_ns: [u32; 32],
 }
 
@@ -160,7 +160,7 @@ fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
 }
 
 keys! {
-    /// State of the device in its status bytes.
+    /// Device state that the status bytes report.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Hdl64eStatus {
         of_all {

@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// PTP transport of these settings; UDP is possible only with the profile IEEE 1588.
+/// PTP transport for the settings `clock`; UDP is possible only with the profile IEEE 1588.
 fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     match clock.ptp_profile {
         PtpProfile::Ieee1588 => clock.ptp_transport,
@@ -116,7 +116,7 @@ fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
     }
 }
 
-/// PTP transport at power-on with these settings.
+/// PTP transport at power-on with the settings `clock`.
 pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
     match (clock.ptp_profile, clock.ptp_transport) {
         (PtpProfile::Ieee1588, PtpTransport::Udp) => Transport::Udp,

@@ -17,7 +17,7 @@ pub struct GpsSender {
 }
 
 impl GpsSender {
-    /// A source whose first packet leaves at `at`.
+    /// A source of GPS packets whose first packet leaves at `at`.
     pub fn new(at: SimTime) -> Self {
         Self { next: at }
     }

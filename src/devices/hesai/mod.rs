@@ -88,8 +88,8 @@ pub struct Hesai {
 }
 
 impl Hesai {
-    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby.
-    /// It sends to `host`, or to the factory destination.
+    /// A unit that is already running at the start of the run, unless `settings` start the unit at rest or in standby.
+    /// The unit sends to `host`; if `host` is `None`, to the factory destination of the profile.
     pub fn new(
         profile: &HesaiProfile,
         settings: &HesaiSettings,
@@ -147,7 +147,8 @@ impl Hesai {
         }
     }
 
-    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
+    /// Connects a GNSS receiver, which sets the unit's clock. From then on, each packet waits until all signals of the
+    /// receiver that affect the packet's timestamp are known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }

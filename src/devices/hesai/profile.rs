@@ -159,7 +159,8 @@ keys! {
 }
 
 impl PacketProfile {
-    /// Azimuth of a block minus the rotor angle at the start of its firing, at the speed `rpm`, degrees.
+    /// Azimuth that a block reports minus the rotor angle at the start of the block's firing, at the speed `rpm`,
+    /// degrees.
     pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
         f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
     }
@@ -258,7 +259,7 @@ impl PtpState {
         matches!(self, Self::Wire | Self::Virtual)
     }
 
-    /// Number of the state in answers to commands.
+    /// Code of the PTP state in answers to commands.
     pub fn number(self) -> u8 {
         match self {
             Self::Free | Self::Wire | Self::Virtual => 0,

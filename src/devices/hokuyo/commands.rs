@@ -31,7 +31,7 @@ pub(super) enum Answer {
     Message(Message),
     /// A message, sent at the next tick of the unit's clock.
     AtTick(Message),
-    /// The answer follows with a scan, after its measurement.
+    /// The answer contains a scan and follows after the measurement of that scan.
     WithScan,
 }
 
@@ -334,7 +334,7 @@ impl Hokuyo {
         Answer::Message(Message { echo: line.to_vec(), status: Status::Code(DONE), lines })
     }
 
-    /// Number of the state in the answer to `%ST`.
+    /// Number of the scanner's state in the answer to `%ST`.
     fn state_number(&self, at: SimTime) -> u32 {
         let number = match self.phase {
             Phase::Standby => 0,

@@ -99,7 +99,7 @@ pub enum AfterLastScan {
 pub enum AnotherStream {
     /// Any stream; it replaces the present one.
     Replaces,
-    /// A stream of the same command; others are refused.
+    /// A stream that the same command requests; other streams are refused.
     SameCommand,
 }
 
@@ -312,7 +312,7 @@ keys! {
     /// Scale of sent intensities: `white * (reflectance * (at_m / range)^falloff)^power`, at most `largest`.
     #[derive(Clone, Copy, Debug)]
     pub struct IntensityScale {
-        /// The counts of a white surface at `at_m`.
+        /// Intensity that the scanner reports for a white surface at the distance `at_m`, counts.
         pub white: f64, Limit::new(0.0..=f64::from(largest(3)), "", PROTOCOL);
         /// Distance of the white surface of `white`.
         pub at_m: f64, Limit::new(0.01..=100.0, "m", PROFILES);

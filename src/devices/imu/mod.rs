@@ -50,7 +50,7 @@ pub struct ImuFamily {
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// Properties of a firmware that belong to its protocol.
+/// Protocol-specific part of a firmware profile.
 pub trait Dialect: Any + Debug + Send + Sync {
     /// Creates the protocol state of a unit that is switched on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;

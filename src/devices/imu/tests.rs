@@ -92,7 +92,7 @@ pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
 pub(crate) enum Proof {
     /// The stream differs from a stream without the command.
     Stream,
-    /// The answer shows the effect; the caller checks it.
+    /// The answer to the command shows the effect; the caller checks the answer.
     Answer,
     /// The baud rate changes to 230400.
     Line,
@@ -100,9 +100,9 @@ pub(crate) enum Proof {
     LineAfterReset,
     /// The unit stays in configuration mode after a reset, which the caller sends.
     StaysInConfiguration,
-    /// The value can be read back; the table states that it is only stored.
+    /// The unit reads back the value; the product's table states that the unit only stores the value.
     StoredOnly,
-    /// The command is acknowledged; the table states that the answer never changes.
+    /// The command is acknowledged; the product's table states that the answer never changes.
     Nothing,
 }
 

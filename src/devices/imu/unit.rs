@@ -9,7 +9,7 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::serial::uart::Uart;
 use crate::time::{Epoch, SimTime};
 
-/// State of an IMU unit that is independent of its protocol: settings, clock, transmitter.
+/// Protocol-independent state of an IMU unit: settings, clock, transmitter.
 pub struct Unit {
     /// Profile of the unit's firmware.
     pub profile: ImuProfile,
@@ -23,7 +23,7 @@ pub struct Unit {
     on_since: SimTime,
     /// Uptime of the unit at `on_since`, nanoseconds.
     on_before_ns: u64,
-    /// Messages about samples, each with the time of its sample, that wait until the output latency is over.
+    /// Messages that wait until the output latency is over, each with the time of the sample that it reports.
     held: VecDeque<(SimTime, Vec<u8>)>,
 }
 

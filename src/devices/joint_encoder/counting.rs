@@ -52,7 +52,7 @@ impl Counter {
         self.zero_count.saturating_add(self.steps(position).round() as i64)
     }
 
-    /// Count as a line reports it: within one rotation or unlimited, by the setting `counting`.
+    /// Count that an output line reports: within one rotation or unlimited, as the setting `counting` selects.
     pub(super) fn told(&self, position: f64) -> i64 {
         let total = self.total(position);
         match (self.counting, self.steps_per_turn) {

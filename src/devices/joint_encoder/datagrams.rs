@@ -10,7 +10,7 @@ use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name of these datagrams in the decoder's output.
+/// Name of joint-encoder datagrams in the decoder's output.
 const JOINT: &str = "joint";
 
 /// Decoder of datagrams with lines.

@@ -7,7 +7,8 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name for the kind of a line. For a line with a position, also returns the index word, if any, and the position.
+/// Name of a line's kind, such as "position". For a line with a position, also returns the index word, if any, and the
+/// position.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),

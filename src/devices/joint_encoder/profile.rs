@@ -31,9 +31,9 @@ words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
 /// Extent of one pass of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// From one end to the other; the next pass returns.
+    /// A pass leads from one end of the sweep to the other; the next pass returns.
     OneWay,
-    /// From the first end to the other and back.
+    /// A pass leads from the first end of the sweep to the other and back.
     ThereAndBack,
 }
 
@@ -74,7 +74,7 @@ keys! {
     pub struct Output {
         /// Whether each line leaves as a datagram, or on a serial line.
         pub way as "output": OutputWay, OneOf(&OutputWay::WORDS, PROFILES);
-        /// Time from a sample to the first byte about it.
+        /// Time from a sample to the first byte of its message.
         pub delay_ns as "output_delay_ms": u64, delay();
         /// Bytes that the transmitter of the serial line holds.
         pub transmit_buffer_bytes: usize, Limit::new(64..=1_000_000, "bytes", PROFILES);
@@ -89,12 +89,12 @@ keys! {
         pub takes_commands: bool, TrueOrFalse;
         /// Whether a pass of PS3D leads from one end to the other, or there and back.
         pub pass: Pass, OneOf(&Pass::WORDS, PROFILES);
-        /// Speed of one count of a speed character, of a joint that turns.
+        /// Speed that one count of a speed character means, for a joint that turns.
         pub speed_unit_rad_s as "speed_unit_rpm": f64, By(|field: &Field<'_>| {
             let rpm = field.number(&Limit::new(1e-6..=1000.0, "rpm", PROFILES))?;
             Some(rpm * std::f64::consts::TAU / 60.0)
         });
-        /// Speed of one count of a speed character, of a joint that slides.
+        /// Speed that one count of a speed character means, for a joint that slides.
         pub speed_unit_m_s as "speed_unit_mm_s": f64,
             Scaled(Limit::new(1e-6..=1000.0, "mm/s", PROFILES), 1e-3);
         /// Time from the end of a command to the first byte of its answer.

@@ -43,7 +43,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
 
 /// Names of channels: `1` and `2` are independent channels; `D` (drive) and `T` (turn) are mixed ones.
 const NAMES: [u8; 4] = *b"12DT";
-/// Baud rates by the value of the baud command.
+/// Baud rates, indexed by the value in the baud command.
 const BAUD_RATES: [u32; 4] = [9600, 19_200, 38_400, 115_200];
 /// Period of speed updates towards a position, nanoseconds.
 const STEP_NS: u64 = 10_000_000;

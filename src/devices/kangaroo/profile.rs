@@ -40,7 +40,7 @@ keys! {
         pub needs_home: bool, TrueOrFalse;
         /// Whether a positive turn is to the right.
         pub turns_right: bool, TrueOrFalse;
-        /// Amount that a unit of turn adds to one side and subtracts from the other, in units of drive.
+        /// Drive units by which one turn unit makes one side faster and the other slower.
         pub turn_share: f64, limit(0.001, 1000.0, "");
         /// Gain of the position controller: speed for each metre of the remaining distance.
         pub position_gain_hz: f64, limit(0.01, 100.0, "1/s");

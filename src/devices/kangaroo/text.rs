@@ -3,9 +3,9 @@
 /// A requested move. Its values are in the units that the host has set; [`Order::scaled`] converts them to counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
-    /// Target position, and whether it is an increment.
+    /// Target position in the host's units, and whether the value is an increment.
     pub position: Option<(f64, bool)>,
-    /// Speed, or maximum speed of a move to a position, and whether it is an increment.
+    /// Speed in the host's units, and whether the value is an increment. In a move to a position, the maximum speed.
     pub speed: Option<(f64, bool)>,
     /// Acceleration; `None`: no ramp.
     pub ramp: Option<f64>,

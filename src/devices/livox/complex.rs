@@ -26,7 +26,7 @@ pub(super) struct Lanes<S: Simd> {
 }
 
 impl<S: Simd> Lanes<S> {
-    /// The same number in every lane.
+    /// Lanes that all hold the complex number `z`.
     #[inline(always)]
     pub fn all(simd: S, z: DVec2) -> Self {
         Self { re: f64x4::splat(simd, z.x), im: f64x4::splat(simd, z.y) }
@@ -76,7 +76,8 @@ impl<S: Simd> Lanes<S> {
         powers
     }
 
-    /// Power of a number of length 1, from its positive powers: a negative power is the conjugate of the positive one.
+    /// Power `power` of a complex number of length 1. `powers` has the number's powers from 0 on; a negative power is
+    /// the conjugate of the positive one.
     #[inline(always)]
     fn power<const N: usize>(powers: &[Self; N], power: i32) -> Self {
         let positive = powers[power.unsigned_abs() as usize];

@@ -62,7 +62,7 @@ pub(super) fn stamp(time_ns: u64) -> Stamp {
     Stamp { us: (time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
 
-/// Position of a time in its 0.1 s frame as an angle, hundredths of a degree; a frame is 360 degrees.
+/// Position of `time_ns` within a 0.1 s frame, as an angle in hundredths of a degree: a whole frame is 360 degrees.
 pub(super) fn turned_centideg(time_ns: u64) -> u16 {
     (time_ns % FRAME_NS * 36_000 / FRAME_NS) as u16
 }
@@ -104,8 +104,8 @@ pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     }
 }
 
-/// A return at the position `at` (lidar frame, metres) of the pulse with the index `pulse` in its packet. The pulses of
-/// a packet belong to the lines in turn.
+/// A return at the position `at` (lidar frame, metres). `pulse` is the index of the pulse in the packet; successive
+/// pulses belong to successive scan lines.
 pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) -> CloudPoint {
     CloudPoint {
         position_m: at,

@@ -4,7 +4,7 @@ use super::profile::LivoxProfile;
 use crate::describe::{Rows, Section, lidar_sections};
 use crate::wire::livox::command::SEARCH_PORT;
 
-/// Sections that `menura profiles NAME` prints between the product's name and its sources.
+/// Sections that `menura profiles NAME` prints between the product's name and the profile's sources.
 pub(super) fn sections(driver: &LivoxProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

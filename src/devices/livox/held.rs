@@ -7,10 +7,10 @@ use crate::sensors::fault::{EffectKind, effects};
 use crate::spinning::backlog::{Held, PacketPlan};
 use crate::time::SimTime;
 
-/// Makes the measured packet of `plan`, which waits for its timestamp. `payload` is the packet without the timestamp,
-/// and `points` its number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Its
-/// fault effects are those of `measurement`, and those of the `alerts` and PTP faults that are active while it is
-/// measured.
+/// Makes a measured packet that waits for its timestamp, from the planned packet `plan`. `payload` is the packet
+/// without the timestamp, and `points` the number of points with a return. The packet leaves `lag_ns` after the planned
+/// end of its points. It has the fault effects of `measurement`, and of the `alerts` and PTP faults that are active
+/// while the packet is measured.
 pub fn held<P: PacketPlan, K>(
     plan: P,
     (payload, points): (Vec<u8>, u32),

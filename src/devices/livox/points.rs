@@ -111,7 +111,7 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// Encoder of a unit whose detection threshold is the signal `threshold`.
+    /// Encoder of points for a unit with the detection threshold `threshold`, a signal strength.
     pub fn new(profile: PointProfile, echo: EchoChoice, tags: TagRule, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         Self { profile, echo, tags, weak_signal: weak_signal(threshold), reflectivities }

@@ -29,7 +29,7 @@ pub struct LivoxProfile {
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
-    /// Answer and start-up times of the unit, and its keys.
+    /// Answer and start-up times of the unit, and the protocol keys that it supports.
     pub interface: InterfaceProfile,
     /// Scan pattern, without the settings of a rig.
     pub pattern: PatternProfile,
@@ -54,12 +54,12 @@ pub(super) fn four_bytes() -> Whole {
     Whole(byte())
 }
 
-/// Key type of the time from a command to its answer.
+/// Key type for the time from a command to the answer.
 pub(super) fn reply() -> Time {
     Time(Limit::new(0.1..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// Key type of the duration of a change of state.
+/// Key type for the duration of a state change.
 pub(super) fn change() -> Time {
     Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9)
 }
@@ -118,7 +118,7 @@ keys! {
     /// Identity that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
-        /// The number of the product.
+        /// Livox's number for the product (`dev_type`).
         pub device_type: u8, byte();
         /// Product that the unit reports.
         pub product: String, Ascii(64, "a name and a date");
@@ -155,7 +155,7 @@ keys! {
         pub push_keys: Vec<u16>, By(numbers_of_keys);
         /// Patterns that the unit accepts.
         pub patterns: Vec<u8>, Listed("patterns", byte());
-        /// Code of the answer to any other pattern.
+        /// Return code with which the unit refuses a pattern that `patterns` does not have.
         pub pattern_refusal: u8, byte();
     }
 }
@@ -216,7 +216,7 @@ pub enum TargetState {
 }
 
 impl TargetState {
-    /// Code of the state in the values of the protocol's keys.
+    /// Code of the state in key values of the Livox protocol.
     pub fn number(self) -> u8 {
         match self {
             Self::Sampling => state::SAMPLING,
@@ -339,7 +339,7 @@ keys! {
 }
 
 impl LivoxProfile {
-    /// Index of the port of IMU samples, after the port of points.
+    /// Index of the IMU port; the point port has index 0.
     pub const IMU: PortIndex = PortIndex(1);
     /// Index of the port of push messages.
     pub const STATE: PortIndex = PortIndex(2);
@@ -357,8 +357,8 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// Time from the first to the last point, as the header of a packet reports it: the time for evenly spaced points,
-    /// tenths of a microsecond.
+    /// Time from the first to the last point that packet headers report, tenths of a microsecond; computed for evenly
+    /// spaced points.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);
         span.min(u16::MAX.into()) as u16

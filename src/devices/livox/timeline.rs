@@ -14,7 +14,7 @@ impl<T: PartialEq> Timeline<T> {
         Self(VecDeque::from([(SimTime::ZERO, value)]))
     }
 
-    /// The value at `at`; the oldest known value if `at` is before it.
+    /// The value at the time `at`; the oldest known value if `at` is before the start of that value.
     pub fn at(&self, at: SimTime) -> &T {
         let then = self.0.iter().rev().find(|(since, _)| *since <= at);
         &then.unwrap_or(&self.0[0]).1

@@ -16,7 +16,7 @@ use crate::wire::record::Record as _;
 const FIRST_STATE_KEY: u16 = 0x8000;
 /// Permitted blind zones (minimum ranges), centimetres.
 const BLIND_ZONES_CM: std::ops::RangeInclusive<u32> = 50..=200;
-/// Ports with a destination that hosts can set, each with the key that sets it.
+/// Ports with a destination that hosts can set, each with the protocol key that sets the destination.
 const HOSTS: [(PortIndex, u16); 3] = [
     (PortIndex::DATA, key::POINT_HOST),
     (LivoxProfile::IMU, key::IMU_HOST),
@@ -164,7 +164,7 @@ impl Values {
         }
     }
 
-    /// Destinations that differ from those in `before`: one entry per changed port, with 0 in place of the other ports.
+    /// Destinations that differ from those in `before`: one entry per changed port, in which all other ports are 0.
     pub fn moved(&self, before: &Self) -> Vec<HostAddress> {
         let of = |values: &Self, key| {
             Destination::parse(values.get(key)?).ok().map(|to| (to.ip, to.port))

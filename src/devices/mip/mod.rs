@@ -95,7 +95,7 @@ pub struct MipUnit {
     every: Stream,
     silent_until: SimTime,
     base_rates_hz: [u32; 2],
-    /// Baud rate that takes effect after the answer.
+    /// Baud rate that takes effect after the answer to the present command; `None`: no change.
     next_baud: Option<u32>,
 }
 

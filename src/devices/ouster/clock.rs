@@ -23,7 +23,7 @@ use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
-/// Largest number of past settings that are stored, for packets whose measurement is late.
+/// Largest number of past clock settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
 const LONGEST_SENTENCE: usize = 306;
 /// Time without a pulse after which the pulse counts as lost, nanoseconds.
@@ -200,7 +200,7 @@ impl OusterClock {
         if mode == TimestampMode::Ptp1588 { &self.faults } else { &[] }
     }
 
-    /// PTP slave with its state.
+    /// The unit's PTP slave.
     pub fn ptp(&self) -> &PtpSlave {
         &self.ptp
     }

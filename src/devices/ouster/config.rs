@@ -266,7 +266,7 @@ fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
 }
 
 impl Effective {
-    /// Derives the effect of a configuration whose keys are all known.
+    /// Derives the effective settings from the configuration `values`, which has only known keys.
     ///
     /// # Errors
     /// Returns a description of the unsupported value.

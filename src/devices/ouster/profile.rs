@@ -70,7 +70,7 @@ keys! {
 }
 
 keys! {
-    /// Configuration interface of a firmware, and the durations of its changes.
+    /// Configuration interface of a firmware, with its answer, reinitialisation and boot times.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Whether the unit has the requests under sensor/cmd.

@@ -79,7 +79,7 @@ impl PtpSlave {
         });
     }
 
-    /// Queues the state of the clock if the state of the port has changed.
+    /// Queues a report of the clock's state if the state of the PTP port has changed.
     pub(super) fn note_change(&mut self) {
         if self.state() != self.noted {
             self.note_account();

@@ -234,7 +234,7 @@ pub struct Heard {
     pub late_ns: i128,
 }
 
-/// Faults on the path between a slave and its masters, with their state.
+/// PTP faults on the path between a slave and its masters, and the state of the faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     faults: Vec<Timed<PtpFault>>,
@@ -426,7 +426,7 @@ fn is_of_master(body: &Body) -> bool {
     matches!(body, Body::Announce(_) | Body::Sync(_) | Body::FollowUp(_) | Body::DelayResp(_))
 }
 
-/// Shifts a time, if it is valid.
+/// Shifts the timestamp `at` by `by_ns`; a timestamp with an invalid nanoseconds field stays unchanged.
 fn shift(at: &mut Timestamp, by_ns: i128) {
     if u64::from(at.nanos) < SECOND_NS {
         *at = Timestamp::of_ns(at.ns() + by_ns);
@@ -466,7 +466,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     }
 }
 
-/// Copy of a message as the better master sends it.
+/// Copy of `message` as the forged better master sends it.
 fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     let mut copy = message.clone();
     copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };

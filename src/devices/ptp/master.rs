@@ -24,7 +24,7 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Interval of delay requests, of slaves and of the master, as the binary logarithm of seconds.
+/// Interval between delay requests, for requests by slaves and by the master; binary logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Largest number of answers per second.

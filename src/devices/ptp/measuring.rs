@@ -7,7 +7,7 @@ use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 use crate::wire::ptp::{Body, Message, Target, Timestamp};
 
-/// Number of the latest measurements whose median is the path delay.
+/// The path delay is the median of this many latest measurements.
 const MEDIAN_OF: usize = 10;
 /// Largest plausible delay, nanoseconds.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;

@@ -141,7 +141,7 @@ pub struct PtpSlave {
 /// Parts of a two-step Sync; either part can arrive first.
 #[derive(Clone, Debug, Default)]
 struct PendingSync {
-    /// Sequence number of the Sync, its arrival on the slave's clock, and its correction.
+    /// Sequence number of the Sync, time of arrival on the slave's clock, and correction; both in nanoseconds.
     arrived: Option<(u16, i128, i128)>,
     /// Sequence number and corrected departure time from the follow-up.
     left: Option<(u16, i128)>,
@@ -214,7 +214,7 @@ impl PtpSlave {
         Self { parent, is_followed, servo, delay_ns, ..self }
     }
 
-    /// A slave with a master within Menura as its only partner; the master has the UTC of the run.
+    /// This slave with a virtual master within Menura as its only master; the master's clock has the UTC of the run.
     pub fn with_virtual_master(self, epoch: Epoch) -> Self {
         let mut line = VirtualLine::new(epoch);
         line.speak(&self.settings, self.now);
@@ -526,7 +526,7 @@ impl PtpSlave {
         self.out.pop_front()
     }
 
-    /// The transport, if it is new since the last call; otherwise `None`.
+    /// New transport of PTP messages; `None` if the transport has not changed since the last call.
     pub fn poll_transport(&mut self) -> Option<Transport> {
         self.transport.take()
     }

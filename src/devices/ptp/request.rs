@@ -2,7 +2,7 @@
 
 use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
 
-/// Largest number of answers to neighbours that wait until their departure time is known.
+/// Largest number of answers to neighbours whose departure time is not known yet.
 pub const MOST_PENDING: usize = 8;
 
 /// A pending delay request.
@@ -10,17 +10,17 @@ pub const MOST_PENDING: usize = 8;
 pub struct Request {
     pub sequence: u16,
     pub key: u32,
-    /// Departure of the request on the own clock, nanoseconds.
+    /// Departure of the request on the requester's clock, nanoseconds; `None` until it is known.
     pub left_ns: Option<i128>,
-    /// Arrival of the request and departure of the answer on the other clock, nanoseconds; corrections are applied. The
-    /// departure is `None` until it is known; end-to-end measurement does not need it.
+    /// Arrival of the request and departure of the answer on the responder's clock, nanoseconds; corrections are
+    /// applied. The departure is `None` until it is known; end-to-end measurement does not need it.
     pub there_ns: Option<(i128, Option<i128>)>,
-    /// Arrival of the neighbour's answer on the own clock, and its correction, nanoseconds.
+    /// Arrival of the neighbour's answer on the requester's clock, and the answer's correction, nanoseconds.
     pub back: Option<(i128, i128)>,
 }
 
 impl Request {
-    /// A request with this sequence number and key.
+    /// A request that has not left yet. `key` identifies it when its departure is reported.
     pub fn new(sequence: u16, key: u32) -> Self {
         Self { sequence, key, left_ns: None, there_ns: None, back: None }
     }
@@ -64,7 +64,7 @@ pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }
 
-/// Follow-ups that wait until the departure of their answer is known, each with the key of that answer.
+/// Follow-ups to answers whose departure time is not known yet, each with the key of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours(Vec<(u32, Message)>);
 
@@ -74,7 +74,8 @@ impl Neighbours {
         self.0.len() < MOST_PENDING
     }
 
-    /// Answer of the port `own` to a request that arrived at `at_ns`, and the follow-up.
+    /// Answer of the port `own` to the delay request `asked`, which arrived at `at_ns` nanoseconds, and the follow-up
+    /// of the answer.
     pub fn answer(own: PortIdentity, asked: &Message, at_ns: i128) -> [Message; 2] {
         let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
         let message = |body| Message::new(asked.domain, own, asked.sequence, body);
@@ -84,13 +85,14 @@ impl Neighbours {
         [reply, Message { correction, ..message(Body::PeerDelayFollowUp(answer)) }]
     }
 
-    /// Stores `follow_up` until the departure of the answer with this key is known.
+    /// Stores `follow_up` until the departure time of the answer that it belongs to is known. `key` identifies that
+    /// answer: see [`PtpSend::key`](super::PtpSend::key).
     pub fn wait(&mut self, key: u32, follow_up: Message) {
         self.0.push((key, follow_up));
     }
 
-    /// Removes and returns the follow-up of the answer with this key, with `at_ns` as the departure of that answer;
-    /// `None` for an unknown key.
+    /// Removes and returns the follow-up of the answer with the key `key`, and sets its departure time to `at_ns`, the
+    /// time at which the answer left, nanoseconds. `None` for an unknown key.
     pub fn left(&mut self, key: u32, at_ns: i128) -> Option<Message> {
         let place = self.0.iter().position(|(pending, _)| *pending == key)?;
         let (_, mut follow_up) = self.0.remove(place);

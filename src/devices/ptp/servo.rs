@@ -25,7 +25,7 @@ pub enum Order {
     Rate(f64),
 }
 
-/// A PI servo with its state.
+/// A PI servo that adjusts a slave's clock.
 #[derive(Clone, Debug, Default)]
 pub struct Servo {
     stage: Stage,

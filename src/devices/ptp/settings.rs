@@ -96,7 +96,8 @@ impl PtpOptions {
         keys.put(addresses(&field), &mut self.masters);
     }
 
-    /// Returns `settings` with these options: both options over UDP, only `delay` over Ethernet, neither with IEEE 802.1AS.
+    /// Returns `settings` with the options that the transport supports: `delay` and `masters` over UDP, only `delay`
+    /// over Ethernet, none with IEEE 802.1AS.
     pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
         match settings.transport {
             Transport::Udp => {

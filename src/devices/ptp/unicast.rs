@@ -43,7 +43,7 @@ struct AskedMaster {
 }
 
 impl Asked {
-    /// Unicast state for these masters; the first requests are due at `now`.
+    /// Unicast state of a slave that requests messages from `masters`; the first requests are due at `now`.
     pub fn new(masters: &[Ipv4Addr], now: SimTime) -> Self {
         let master = |address: &Ipv4Addr| AskedMaster {
             address: *address,

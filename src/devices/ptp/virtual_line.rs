@@ -20,7 +20,7 @@ const SETTINGS: MasterSettings = MasterSettings {
     delay: DelayMechanism::EndToEnd,
 };
 
-/// A line with a master at its other end.
+/// A virtual network line from a slave to a PTP master within Menura.
 #[derive(Clone, Debug)]
 pub struct VirtualLine {
     master: PtpMaster,

@@ -376,8 +376,8 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets the speed of each motor whose entry is `Some`, and drops its moves. While the motor power is cut, only the
-    /// moves are dropped.
+    /// Sets the speed (m/s) of each motor whose entry is `Some`, and drops the moves of that motor. While the motor
+    /// power is cut, only the moves are dropped.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {

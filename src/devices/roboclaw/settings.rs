@@ -208,7 +208,8 @@ impl Values {
     }
 }
 
-/// A read command that returns the data of a write command in the same layout; for tests.
+/// Read command that returns the data of the write command `write` in the same layout; `None` if none exists. For
+/// tests.
 #[cfg(test)]
 pub(super) fn read_of(write: u8) -> Option<u8> {
     READS.iter().find(|(_, writes, _)| *writes == [write]).map(|(read, ..)| *read)

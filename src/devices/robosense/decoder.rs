@@ -1,7 +1,7 @@
-//! Decodes packets of points (MSOP), of state (DIFOP) and of IMU samples.
+//! Decodes MSOP (point), DIFOP (status) and IMU packets.
 //!
 //! Length, first bytes and type of a packet determine its layout. DIFOP packets, which go to another port, have the
-//! laser angles; before the first one, the angles of the profile are used.
+//! laser angles; before the first DIFOP packet, the angles of the profile are used.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(super) struct RobosenseDecoder {
     difop: Option<Arc<[u8]>>,
     /// Content of `difop`, once the layout is known.
     state: Option<Arc<Difop>>,
-    /// Layout of the packets of points that the same sender sends to a port other than the decoded one.
+    /// Layout of the MSOP packets that the same sender sends to a port that is not decoded.
     aside: Option<Layout>,
     imu: Option<Sample>,
 }
@@ -105,7 +105,7 @@ impl RobosenseDecoder {
         exact.or_else(|| known().find(|(_, driver)| has_layout(driver)))
     }
 
-    /// Layout of the received packets of points, else layout of the named profile; `None` if unknown.
+    /// Layout of the received MSOP packets, otherwise of the named profile; `None` if neither is known.
     fn layout(&self) -> Option<Layout> {
         let received = self.stream.map(|stream| stream.layout).or(self.aside);
         received.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))

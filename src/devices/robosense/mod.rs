@@ -2,7 +2,7 @@
 //!
 //! [`planner`] selects the firings of a packet, [`raster`] has the directions of an M1's channels, [`returns`] encodes
 //! echoes, [`clock`] timestamps packets, [`angles`] has the laser angles of a unit. [`state`] has the settings, the
-//! configuration that hosts write, and the packets of state (DIFOP). [`inertial`] is the IMU of an Airy.
+//! configuration that hosts write, and the status packets (DIFOP). [`inertial`] is the IMU of an Airy.
 //!
 //! Differences between models are data: layout, angles, firing times, codes of return modes.
 //!
@@ -65,10 +65,9 @@ pub struct Robosense {
     lasers: Vec<UnitLaser>,
     raster: Option<Arc<Raster>>,
     stream: PacketStream<Planner>,
-    /// Values in effect.
+    /// Settings in effect.
     values: Values,
-    /// Values that hosts have written; the setting `ucwp_effect` determines when they take effect. DIFOP packets report
-    /// them.
+    /// Settings that hosts have written; `ucwp_effect` determines when they take effect. DIFOP packets report them.
     stored: Values,
     next_difop: SimTime,
     inertial: Option<Inertial>,
@@ -146,7 +145,8 @@ impl Robosense {
         }
     }
 
-    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
+    /// Connects a GNSS receiver, which sets the unit's clock. From then on, each packet waits until all signals of the
+    /// receiver that affect the packet's timestamp are known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
@@ -164,7 +164,7 @@ impl Robosense {
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Packets of points per second in the present mode; 0 if the motor is switched off.
+    /// Point packets (MSOP) per second in the present mode; 0 if the motor is switched off.
     fn data_rate_hz(&self) -> f64 {
         if self.values.driven_rpm(&self.profile) == 0 {
             return 0.0;

@@ -76,7 +76,7 @@ pub struct PacketPlan {
     pub phase: Phase,
     /// Start times of the firings, each with the rotor's angle, hundredths of a degree.
     pub firings: Vec<(SimTime, u16)>,
-    /// In an M1, whether this is the second packet for the same firings, which has their second returns.
+    /// In an M1, whether this is the second packet for the same firings, with the second returns.
     pub is_second: bool,
     /// Time between firings, nanoseconds.
     pub period_ns: u64,
@@ -153,8 +153,8 @@ impl Planner {
         if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }
     }
 
-    /// Firings of the next packet, and the number of the first firing after them. No firings if the rotor does not
-    /// reach the field of view.
+    /// Firings of the next packet, each with its start time and the rotor's angle (hundredths of a degree), and the
+    /// number of the first firing after the packet. No firings if the rotor does not reach the field of view.
     fn gather(&self, program: &Program<Mode>, mode: &Mode) -> (Vec<(SimTime, u16)>, u64) {
         let wanted = self.profile.packet.layout.firings(mode.returns.is_dual());
         let group = self.group(mode.returns) as u64;

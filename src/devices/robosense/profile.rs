@@ -110,7 +110,7 @@ keys! {
 }
 
 keys! {
-    /// Start-up time of a unit, and constant values in its packets of state.
+    /// Start-up time of a unit, and constant values in its DIFOP (status) packets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Whether hosts configure the unit by UCWP.
@@ -327,7 +327,7 @@ keys! {
 }
 
 impl RobosenseProfile {
-    /// Index of the port of packets of state (DIFOP).
+    /// Index of the port of DIFOP (status) packets.
     pub const DIFOP: PortIndex = PortIndex(1);
     /// Index of the port of IMU samples.
     pub const IMU: PortIndex = PortIndex(2);

@@ -1,4 +1,4 @@
-//! Settings of a unit, the configuration that hosts write (UCWP), and packets of state (DIFOP).
+//! Settings of a unit, the configuration that hosts write (UCWP), and status packets (DIFOP).
 
 use std::net::IpAddr;
 
@@ -71,8 +71,8 @@ impl Values {
         }
     }
 
-    /// Copy of these values with a configuration that a host has written. IP addresses and destination ports of zero,
-    /// and unsupported fields of view and phases, do not replace the old values.
+    /// Copy of the values, changed by the configuration `ucwp` that a host has written. IP addresses and destination
+    /// ports of zero, and unsupported fields of view and phases, do not replace the old values.
     fn written(&self, ucwp: &Ucwp) -> Self {
         let mut values = self.clone();
         values.rpm = ucwp.rpm;
@@ -100,7 +100,7 @@ impl Values {
     }
 }
 
-/// Whether the unit accepts a field of view from the first angle to the second.
+/// Whether the unit accepts a field of view from the angle `first` to the angle `last`, hundredths of a degree.
 fn is_view([first, last]: [u16; 2]) -> bool {
     first.max(last) <= FULL_TURN_CENTIDEG
         && FieldOfView([first, last]).width_centideg() >= NARROWEST_CENTIDEG
@@ -194,7 +194,7 @@ impl Robosense {
         self.stream.now < self.up_at
     }
 
-    /// Sends packets of state that are due.
+    /// Sends the DIFOP (device status) packets that are due.
     pub(super) fn send_difop(&mut self) {
         while self.next_difop <= self.stream.now {
             let at = self.next_difop;
@@ -205,7 +205,7 @@ impl Robosense {
         }
     }
 
-    /// Content of a packet of state that leaves at `at`.
+    /// Content of a DIFOP (device status) packet that leaves at `at`.
     pub(super) fn difop(&self, at: SimTime) -> Difop {
         let (profile, stored) = (&self.profile, &self.stored);
         let host_ip = match stored.host.ip {

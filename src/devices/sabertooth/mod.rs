@@ -33,7 +33,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: frameless,
 };
 
-/// Baud rates by the value of command 15.
+/// Values of command 15, each with the baud rate that it sets.
 const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];
 /// Unit of the timeout in command 14, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;

@@ -250,7 +250,7 @@ impl SbgUnit {
     }
 }
 
-/// Data of the unit's features and those of its GNSS receiver: 110 bytes in the layout of the library.
+/// Data about the features of the unit and of its GNSS receiver: 110 bytes in the layout of sbgECom.
 fn features(answers: &SbgAnswers) -> Vec<u8> {
     // Capabilities: IMU, attitude, navigation, ship motion.
     let mut data = 0xf_u32.to_le_bytes().to_vec();

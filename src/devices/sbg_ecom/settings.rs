@@ -46,7 +46,7 @@ mod solution {
 /// Value of a rejection mode that excludes measurements from the solution.
 const NEVER: u8 = 0;
 
-/// Commands that apply to a pin, each with its number of pins.
+/// Commands that configure one sync pin, each with the number of such pins.
 const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
 
 /// Settings that hosts can change.

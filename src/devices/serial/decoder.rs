@@ -7,7 +7,7 @@ use crate::decoder::readings::{Inertial, Reading};
 use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 
-/// A frame as it is shown: name, fields, and the IMU measurement in it.
+/// A decoded frame as printed: name, fields, and the IMU measurement if the frame has one.
 pub(crate) struct Shown {
     kind: String,
     fields: Map<String, Value>,
@@ -16,7 +16,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// A frame to show, with the name `kind` and these `fields`.
+    /// A frame with the name `kind` and the fields `fields`, without an IMU measurement.
     pub fn new(kind: impl Into<String>, fields: Map<String, Value>) -> Self {
         Self { kind: kind.into(), fields, inertial: None, is_telling: true }
     }

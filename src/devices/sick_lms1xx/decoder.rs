@@ -1,4 +1,4 @@
-//! Decodes telegrams of a SICK LMS1xx or LMS5xx to its host.
+//! Decodes telegrams that a SICK LMS1xx or LMS5xx sends to hosts.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::profile::{ScanMode, SickLms1xxProfile};
 use crate::describe::{Rows, Section, detection_row, shortest};
 
-/// Sections of a profile's description, between its name and its sources.
+/// Sections that `menura profiles NAME` prints between the product's name and the profile's sources.
 pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver))]
 }

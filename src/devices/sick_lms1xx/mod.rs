@@ -77,7 +77,7 @@ pub struct SickLms1xx {
     boots: u32,
     /// Whether mSCreboot was called; the scanner reboots after the answer.
     reboots: bool,
-    /// Whether an output has changed its state; subscribers are notified after the answer.
+    /// Whether a digital output has changed its state; subscribers are notified after the answer to the command.
     outputs_changed: bool,
     /// New subscriptions (host, event) whose first telegram follows after the answer.
     happened: Vec<(usize, usize)>,

@@ -142,7 +142,7 @@ keys! {
         pub firmware_version: String, By(text);
         /// The order number.
         pub order_number: String, By(text);
-        /// The type, as the unit reports it.
+        /// Type of the scanner, as it reports it.
         pub kind as "type": String, By(text);
         /// The serial number.
         pub serial_number: u32, four_bytes();

@@ -21,7 +21,7 @@ pub struct Capture {
     truth: PacketTruth,
 }
 
-/// Sums of the values at one position over the scans of the telegram, and number of echoes.
+/// Sums of range, intensity and signal in one direction over the scans of a telegram, and the number of echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     range_m: f64,

@@ -121,7 +121,7 @@ impl SickLms2xx {
         self.stream_format(mode).is_some_and(|(pattern, format)| self.can_send(&pattern, &format))
     }
 
-    /// Whether the scanner can measure the pattern and send it in this format.
+    /// Whether the scanner can send scans with `pattern` in `format`, without exceeding the maximum telegram length.
     fn can_send(&self, pattern: &Pattern, format: &Format) -> bool {
         format.fits(pattern.values())
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD

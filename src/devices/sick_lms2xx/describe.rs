@@ -4,7 +4,7 @@ use super::profile::{SickLms2xxProfile, SpoiltTelegram, TransmissionStart};
 use crate::describe::{Rows, Section, detection_row, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
-/// Sections of a profile's description, between its name and its sources.
+/// Sections that `menura profiles NAME` prints between the product's name and the profile's sources.
 pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver)), ("line", line_rows(driver))]
 }

@@ -37,7 +37,7 @@ pub struct Mirror {
 /// Time at which a stalled mirror is back at full speed; `None` if the stall never ends.
 pub type HeldUntil = Option<SimTime>;
 
-/// Pattern of the revolutions whose scans form one telegram.
+/// Scan pattern of the mirror revolutions that form one telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Scan angle and angular resolution.
@@ -46,7 +46,7 @@ pub struct Pattern {
     quarters: Vec<u8>,
     /// Whether every revolution has its own telegram.
     pub is_partial: bool,
-    /// Number of scans whose mean one telegram reports; 1: no mean.
+    /// Number of scans that one telegram averages; 1: no averaging.
     scans: u64,
 }
 

@@ -109,7 +109,7 @@ keys! {
     /// Texts and numbers of the status and type telegrams.
     #[derive(Clone, Debug)]
     pub struct Identity {
-        /// The type, as the unit reports it.
+        /// Type of the scanner, as it reports it.
         pub type_text as "type": String,
             By(|field: &Field<'_>| characters::<20>(field).map(|(text, _)| text));
         /// The software's version in the status telegram.
@@ -283,7 +283,7 @@ keys! {
     }
 }
 
-/// Source of the protocol's limits, as messages name it.
+/// Name of the source of protocol limits in error messages.
 const PROTOCOL: &str = "the LMS 2xx protocol";
 /// Words for the severities in bits 0 to 2 of the status byte.
 const ERROR_LEVELS: [(&str, u8); 5] =

@@ -43,8 +43,8 @@ impl Format {
         }
     }
 
-    /// Whether the number of scans to average is positive, and a scan of `values` values has all subranges of the
-    /// telegram.
+    /// Whether a scan of `values` values can be sent in the format. The number of scans to average must be positive.
+    /// The number of subranges must be 1 to 5, and all of them must be within the scan.
     pub fn fits(&self, values: usize) -> bool {
         let parts = match self {
             Self::Scan => return true,

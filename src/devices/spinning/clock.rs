@@ -67,7 +67,7 @@ pub enum PpsState {
     Error,
 }
 
-/// Recent pulses at the PPS input, from which its state follows.
+/// Recent pulses at the PPS input. The pulses determine the PPS state.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pps {
     last_ticks: Option<i128>,
@@ -128,7 +128,7 @@ impl DeviceClock {
         self.sentence_at = None;
     }
 
-    /// Time of the clock at `at` within its hour, microseconds, less than 3 600 000 000.
+    /// Clock reading at `at`, microseconds since the last full hour, less than 3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
         (self.unix_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }

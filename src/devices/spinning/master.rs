@@ -11,7 +11,7 @@ const DAY_NS: i128 = 86_400 * SECOND_NS;
 
 words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 
-/// PTP master of the clock.
+/// Kind of PTP master that sets a unit's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.
@@ -33,7 +33,7 @@ impl PtpState {
 }
 
 /// A PTP slave that is already on at the start of the run and has the oscillator settings of `own`. With
-/// `virtual_master`, it synchronises to a master within Menura; the epoch is the time of this master at the start of
+/// `virtual_master`, the slave synchronises to a master within Menura; the epoch is the master's time at the start of
 /// the run.
 pub(crate) fn slave(
     own: &ClockSettings,

@@ -86,7 +86,7 @@ pub(crate) fn laser_rows<'f>(table: &mut TableReader<'f>) -> Field<'f> {
 
 /// A number in a laser's row.
 pub(crate) struct Column {
-    /// Name of the number in messages.
+    /// Name of the column in error messages.
     pub name: &'static str,
     /// Limits of a value.
     pub limit: Numbers,

@@ -24,7 +24,8 @@ pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
     kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
 }
 
-/// Modes, each with its start, and the rotor's schedule. The family defines the mode `M`.
+/// Program of a spinning lidar: modes, each with its start time, and the rotor's schedule. The device family defines
+/// the mode type `M`.
 #[derive(Clone, Debug)]
 pub struct Program<M> {
     /// Modes in order of time, never empty.

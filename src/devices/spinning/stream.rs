@@ -12,7 +12,7 @@ pub trait Planner {
     type Mode: PartialEq;
     type Plan: PacketPlan;
 
-    /// The next packet and the request to measure it, if it begins before `horizon`.
+    /// The next packet and its measurement request; `None` if the packet does not begin before `horizon`.
     fn next(
         &mut self,
         program: &Program<Self::Mode>,
@@ -69,7 +69,7 @@ impl<P: Planner> PacketStream<P> {
         self.is_wired = true;
     }
 
-    /// Request to measure the next packet, if it begins before `horizon`.
+    /// Measurement request for the next packet; `None` if the packet does not begin before `horizon`.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let planner = &mut self.planner;
         let (plan, sweep) =

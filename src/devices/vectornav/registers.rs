@@ -421,7 +421,7 @@ impl Registers {
     }
 }
 
-/// Whether a stored register can have these values, according to the user manual.
+/// Whether the stored register `id` accepts the values `all`, according to the user manual.
 fn is_allowed(id: u8, all: &[f64]) -> bool {
     let whole =
         |place: usize, most: f64| all[place].fract() == 0.0 && (0.0..=most).contains(&all[place]);

@@ -63,7 +63,7 @@ pub fn text(code: u8, view: &View) -> Option<String> {
     Some(body)
 }
 
-/// Formats of the numbers in a line of the type `code`, each with the count of these numbers; empty for type 0.
+/// Number formats in a text line of type `code`, each with the count of numbers in that format; empty for type 0.
 fn formats(code: u8) -> &'static [(Format, usize)] {
     use Format::*;
     match code {
@@ -84,7 +84,7 @@ fn formats(code: u8) -> &'static [(Format, usize)] {
     }
 }
 
-/// Length of a line with numbers of usual width, bytes; 0 for type 0.
+/// Length of a line of type `code` whose numbers all have the minimum width, bytes; 0 for type 0.
 pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize {
     let formats = formats(code);
     if formats.is_empty() {
@@ -101,7 +101,7 @@ pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize 
     around.len() + numbers + status + counter
 }
 
-/// Fields appended to a line by register 30: status, then counter.
+/// Fields that register 30 appends to each line: status, then counter.
 pub fn suffix(appended: Appended, view: &View) -> String {
     let mut text = String::new();
     match appended.status {

@@ -77,7 +77,7 @@ pub struct Processed {
     gravity_ned_m_s2: DVec3,
 }
 
-/// Processing of samples, with its state.
+/// Processing of IMU samples: moving means and the estimated gyro bias.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     /// Moving means of the uncompensated and the compensated branch: magnetic field, acceleration, angular rate.

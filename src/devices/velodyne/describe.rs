@@ -4,7 +4,7 @@ use super::layout::Layout;
 use super::profile::VelodyneProfile;
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// Sections of a profile's description, between its name and its sources.
+/// Sections that `menura profiles NAME` prints between the product's name and the profile's sources.
 pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

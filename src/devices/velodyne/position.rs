@@ -38,7 +38,7 @@ pub struct PositionSender {
 }
 
 impl PositionSender {
-    /// A source whose timers begin at the start of the run.
+    /// A source of position packets, with timers that begin at the start of the run.
     pub fn new(profile: &PositionProfile, noise: NoiseSource) -> Self {
         let next = vec![SimTime::ZERO; profile.timers_ns.len()];
         Self {

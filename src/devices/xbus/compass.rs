@@ -30,7 +30,7 @@ pub struct Compass {
 struct Motion {
     least: DVec3,
     most: DVec3,
-    /// Sums of the field strength and of its square, gauss.
+    /// Sum of the field strength (gauss) and sum of its square (gauss²).
     strength: [f64; 2],
     count: u32,
 }

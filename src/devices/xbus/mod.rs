@@ -358,8 +358,8 @@ impl XbusUnit {
         })
     }
 
-    /// Sets the baud rate that applies after the next reset, or returns its id if `data` is empty. The driver of ethz-asl
-    /// resets the unit after this setting.
+    /// Sets the baud rate that applies after the next reset; if `data` is empty, returns the id of that rate. The
+    /// driver of ethz-asl resets the unit after this setting.
     fn baud_rate(&mut self, data: &[u8], unit: &Unit) -> Result<Vec<u8>, u8> {
         match data {
             [] => {

@@ -104,7 +104,7 @@ pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
     }
 }
 
-/// Returns the same world with a caster that adds the processor time of each ray cast to `CAST_NS`.
+/// Returns `world` with a caster that adds the processor time of each ray cast to `CAST_NS`.
 pub(super) fn with_timed_caster(mut world: LiveWorld, meter: Meter) -> LiveWorld {
     let caster = std::mem::replace(&mut world.caster, Box::new(OpenSky));
     world.caster = Box::new(TimedCaster { caster, meter });

@@ -38,9 +38,9 @@ pub struct Certificate {
     pub overrides: Vec<String>,
     /// Seed of all random samples of the run.
     pub seed: u64,
-    /// Device time at the first instant, UTC.
+    /// Device time at the start of the run, UTC.
     pub start_utc: String,
-    /// The host's clock at the first instant, UTC.
+    /// Time of the host's clock at the start of the run, UTC.
     pub host_start_utc: String,
     /// Duration of the run, seconds.
     pub run_s: f64,
@@ -50,7 +50,7 @@ pub struct Certificate {
     pub simulated_s: f64,
     /// Settings that determined how packets were sent.
     pub sending: Sending,
-    /// Rights that were requested, each with the system's answer.
+    /// Rights that Menura requested from the operating system, each with the system's answer.
     pub rights: Vec<Right>,
     /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,
@@ -98,7 +98,7 @@ pub struct Sending {
     pub caster: String,
 }
 
-/// A right that was requested, and the system's answer.
+/// A right that Menura requested from the operating system, and the system's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Right {
     /// Description of the requested right.
@@ -127,7 +127,7 @@ pub struct DeviceTiming {
     pub name: String,
     /// Name of the device's profile.
     pub profile: String,
-    /// Link of the device, as text.
+    /// Connection that the device sends on, as text, for example `udp 127.0.0.1:2368` or `serial /dev/ttyUSB0`.
     pub link: String,
     /// Packets sent, including late ones.
     pub packets: u64,
@@ -148,7 +148,7 @@ pub struct DeviceTiming {
     /// Delay of the device's measurements behind real time at the end, seconds.
     #[serde(default)]
     pub behind_s: f64,
-    /// Packets that the system refused.
+    /// Packets that the operating system refused to send.
     pub refused: u64,
     /// Reasons for the refusals, each once, in the order of their first occurrence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -244,19 +244,19 @@ pub struct Account<'a> {
     pub overrides: Vec<String>,
     /// Seed of all random samples of the run.
     pub seed: u64,
-    /// Device time at the first instant.
+    /// Device time at the start of the run.
     pub start: jiff::Timestamp,
-    /// The host's clock at the first instant.
+    /// Time of the host's clock at the start of the run.
     pub host_start: jiff::Timestamp,
     /// Duration of the run.
     pub elapsed: Duration,
-    /// Settings by which packets were sent.
+    /// Engine settings, which determined how packets were sent.
     pub engine: &'a EngineConfig,
     /// Number of threads that cast rays.
     pub workers: usize,
     /// Identity of the ray caster; empty for a replay.
     pub caster: String,
-    /// Rights that were requested, each with the system's answer.
+    /// Rights that Menura requested from the operating system, each with the system's answer.
     pub grants: &'a [Grant],
     /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,

@@ -38,7 +38,7 @@ pub enum Effect {
     },
     /// Later packets overtook the packet.
     HeldBack {
-        /// Number of packets that overtook it.
+        /// Number of packets that overtook the packet.
         packets: u64,
     },
     /// The packet was sent later.

@@ -1,7 +1,7 @@
 //! Detects from the environment variables of MPI launchers whether this process was started as one of
 //! several.
 
-/// Variables with the number of processes: of Open MPI, PMI (MPICH, Intel MPI) and MVAPICH.
+/// Environment variables with the number of processes: of Open MPI, PMI (MPICH, Intel MPI) and MVAPICH.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
 
 /// Number of processes that were started together; `None` for a single process.

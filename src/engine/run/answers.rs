@@ -30,7 +30,8 @@ const LONGEST: usize = 65_536;
 /// Finds the packets that are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// For each stimulus, number of the latest time window of its cause (object or fault) that a packet has carried.
+    /// For each stimulus, the number of the latest time window in which a packet has carried the stimulus; the windows
+    /// are those of the causing object or fault.
     windows: Vec<Option<u64>>,
 }
 
@@ -53,8 +54,8 @@ impl Carried {
         })
     }
 
-    /// Stimuli, one bit each, that fault number `fault` causes in its time window number `window`; none if an earlier packet
-    /// has carried this window.
+    /// Stimuli, one bit each, that fault number `fault` causes in its time window number `window`; 0 if an earlier
+    /// packet has already carried the stimuli of this window.
     pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
         self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
     }

@@ -4,8 +4,8 @@ use crate::timing::clock::Comparison;
 
 /// Shortest interval between the two clock comparisons from which the rate is computed.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The rate is computed from the last comparison and one that was made between `BASE_NS` and `2 * BASE_NS` before it,
-/// or less at the start.
+/// Interval for the rate, nanoseconds. The rate is computed from the last comparison and one made `BASE_NS` to
+/// `2 * BASE_NS` earlier, or less at the start.
 const BASE_NS: u64 = 1_000_000_000;
 /// Relative rate difference above which the rate is not used, because one of the clocks was set between the
 /// comparisons.

@@ -74,7 +74,7 @@ impl Ntrip {
         Ok(Self { casters, clients: clients.collect() })
     }
 
-    /// Passes output of a device to its caster or client.
+    /// Passes output of `device` to the NTRIP caster or client of the device, if there is one.
     pub fn take(&self, device: DeviceId, transmit: &Transmit) {
         let Output::Bytes(bytes) = &transmit.output else { return };
         if let Some(caster) = self.casters.get(&device.0) {

@@ -1,4 +1,4 @@
-//! Applies the faults of links to the output of devices and adds it to the send queue.
+//! Applies link faults to the output of devices and adds the output to the send queue.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;

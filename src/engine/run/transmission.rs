@@ -1,4 +1,4 @@
-//! Sends a packet at its time.
+//! Sends packets at their planned times.
 //!
 //! Bytes of a serial line leave with the timing of a UART. A real port gets all of them when the first start
 //! bit is due, and paces them itself. A line without pacing gets them in pieces, each when its last bit would
@@ -63,7 +63,7 @@ pub struct SendContext<'a> {
 
 /// Next action of a sender.
 pub enum Next<'a> {
-    /// A packet waits for its time.
+    /// A packet waits for its sending time.
     Packet {
         /// Time at which to send the packet; it may be earlier than the due time.
         act: SimTime,
@@ -117,7 +117,7 @@ impl<'a> Transmission<'a> {
         }
     }
 
-    /// Sends the first packet if its time has come; `by` is the calling sender. Returns the next action.
+    /// Sends the first packet if its sending time has come; `by` is the calling sender. Returns the next action.
     pub fn serve(&mut self, by: Role) -> Next<'a> {
         // Send first, because the caller waited for this time; look for new packets afterwards.
         let SendContext { clock, connections, stats, .. } = self.context;

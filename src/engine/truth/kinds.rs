@@ -33,7 +33,7 @@ pub type Fields = &'static [(&'static str, Shape)];
 pub struct Kind {
     /// Name of the schema: Foxglove's, or `menura.…`.
     pub name: &'static str,
-    /// Fields of the kind.
+    /// Fields of messages of this kind.
     pub fields: Fields,
 }
 
@@ -57,7 +57,7 @@ fn object(fields: Fields) -> Value {
 }
 
 impl Kind {
-    /// JSON schema of the kind.
+    /// JSON schema of messages of this kind.
     pub fn schema(&self) -> Value {
         let mut schema = object(self.fields);
         schema["title"] = json!(self.name);

@@ -52,9 +52,9 @@ pub struct Labels {
     of_mesh: Vec<u16>,
     /// Label of each material of the scene; 0 for none.
     of_material: Vec<u16>,
-    /// Index of the mesh of each instance of the scene.
+    /// For each instance of the scene, the index of its mesh.
     meshes: Vec<u32>,
-    /// Label of each object, and the labels of its materials.
+    /// For each moving object, the number of its label and the label numbers of its materials.
     of_object: Vec<(u16, Vec<u16>)>,
 }
 
@@ -96,7 +96,7 @@ impl Labels {
         &self.names
     }
 
-    /// Index of the mesh of each static instance of the scene.
+    /// For each static instance of the scene, the index of its mesh.
     pub fn meshes(&self) -> &[u32] {
         &self.meshes
     }
@@ -111,8 +111,8 @@ impl Labels {
         &self.of_mesh
     }
 
-    /// Index of the moving object to which `instance` belongs ([`NONE`] for a static instance), and number of the label
-    /// of a hit on it. The label of a material takes precedence over that of its mesh or object.
+    /// Index of the moving object to which `instance` belongs ([`NONE`] for a static instance), and label number of a
+    /// hit on `instance`. The label of a material takes precedence over the label of the mesh or object.
     pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
         let (instance, material) = (instance as usize, material as usize);
         let label_of = |materials: &[u16], whole: u16| match materials.get(material) {
@@ -130,7 +130,8 @@ impl Labels {
         }
     }
 
-    /// Label of a moving object, and labels of its materials; `None` if there is no object with this index.
+    /// Label number of the moving object with index `object`, and label numbers of its materials; `None` if no object
+    /// has this index.
     pub fn of_object(&self, object: usize) -> Option<&(u16, Vec<u16>)> {
         self.of_object.get(object)
     }

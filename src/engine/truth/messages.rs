@@ -1,4 +1,4 @@
-//! Values of all messages except those about packets, as JSON of the kinds in [`super::kinds`].
+//! JSON values of all ground truth messages except packet messages; [`super::kinds`] has their schemas.
 
 use glam::DQuat;
 use serde_json::{Value, json};

@@ -65,7 +65,7 @@ impl Hub {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Adds a channel and advertises it to all clients; returns its number.
+    /// Adds a channel and advertises it to all clients; returns the channel's id.
     pub fn add(&self, channel: NewChannel) -> u32 {
         let mut state = self.state();
         let id = state.channels.len() as u32;

@@ -15,8 +15,8 @@ const LUMINANCE: Colour = [0.2126, 0.7152, 0.0722];
 const POISSON_BELOW: f64 = 50.0;
 
 impl Camera {
-    /// Calls `put` for each of `cells` with its index within the frame and its count. `light` has the luminances of the
-    /// cells.
+    /// Computes the count of each cell, and calls `put` with the cell's index within the frame and this count. `light`
+    /// has the luminances of the cells.
     pub(super) fn counts(
         &self,
         level: Level,

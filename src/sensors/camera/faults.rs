@@ -23,7 +23,7 @@ pub enum CameraFault {
     StuckPixels {
         /// Share of all pixels.
         share: f64,
-        /// Count of these pixels as a share of full scale; `None`: each pixel is either dark or full, at random.
+        /// Count of the stuck pixels as a share of full scale; `None`: each is either dark or full, at random.
         level: Option<f64>,
     },
     /// Dirt on the lens: blurred spots that absorb light.

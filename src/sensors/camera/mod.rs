@@ -78,7 +78,7 @@ pub struct Shot {
     pub gain_db: f64,
     /// Count without light.
     pub black: f64,
-    /// Exposure of the previous frame, if it had the same region.
+    /// Exposure of the previous frame; `None` without one, or if its region or binning was different.
     pub before: Option<Exposure>,
 }
 
@@ -199,7 +199,7 @@ impl Camera {
         Self { chip, optics, light, directions, noise, epoch, day, truth_images, faults }
     }
 
-    /// Returns the camera with these faults, which replace earlier ones.
+    /// Returns the camera with `faults`, which replace all faults set before.
     pub fn with_faults(self, faults: &[Timed<CameraFault>]) -> Self {
         let size = self.optics.lens.size;
         let faults = faults.iter().map(|fault| Prepared::new(fault, size, &self.noise)).collect();

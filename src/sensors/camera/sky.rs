@@ -333,7 +333,7 @@ mod tests {
     use super::super::lanes::set;
     use super::*;
 
-    /// Reference values were computed from the paper's formulas, independently of this code.
+    /// Reference values were computed from the formulas of Preetham et al. 1999, independently of this code.
     #[test]
     fn skies_are_preethams() {
         let theta = 45f64.to_radians();

@@ -17,7 +17,8 @@ const ISSUE_S: i64 = 7200;
 const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
 /// Step of clock drifts in GPS's message: 2^-43 s/s.
 const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
-/// GPS time, seconds, at which the satellites' clock offsets are those of [`steps`]. It is in November 2026.
+/// GPS time, seconds, from which clock drift accumulates, in November 2026. At this time, the clock offset of each
+/// satellite is the one in [`steps`].
 const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 
 /// Broadcast orbit and clock of a satellite in Keplerian elements. GLONASS satellites broadcast no such elements.

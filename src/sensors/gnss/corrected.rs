@@ -27,7 +27,7 @@ pub struct Corrected {
     pub is_moving: bool,
 }
 
-/// The vector from a base station, as a receiver reports it.
+/// The vector from a base station to a receiver (rover), as the receiver reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
     /// Corrections from which the receiver has computed the vector.

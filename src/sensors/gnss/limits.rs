@@ -21,9 +21,9 @@ pub enum FixMode {
 /// Navigation settings that the host may change during operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NavigationLimits {
-    /// The systems whose satellites are tracked.
+    /// GNSS systems whose satellites the receiver tracks.
     pub systems: Vec<GnssSystem>,
-    /// Systems whose second signal is not tracked.
+    /// GNSS systems of which the receiver tracks only the first signal of each satellite.
     pub single_signal: Vec<GnssSystem>,
     /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
@@ -33,7 +33,7 @@ pub struct NavigationLimits {
     pub min_satellites: usize,
     /// Largest number of satellites in a fix. The highest ones are used.
     pub max_satellites: usize,
-    /// For a fix, at least this number of satellites must have at least this carrier-to-noise ratio, dB-Hz.
+    /// Requirement for a fix: least number of strong satellites, and their least carrier-to-noise ratio, dB-Hz.
     pub strong: (usize, f64),
     /// Allowed dimensions of fixes.
     pub fix_mode: FixMode,

@@ -97,8 +97,8 @@ impl SkySensor {
         }
     }
 
-    /// Returns the sensor with these faults, which replace earlier ones. It applies outages and jumps, and ignores the
-    /// other kinds.
+    /// Returns the sensor with `faults`, which replace all faults set before. The sensor applies outages and jumps, and
+    /// ignores the other kinds.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<GnssFault>]) -> Self {
         self.faults = faults.to_vec();

@@ -37,7 +37,7 @@ use crate::sensors::SkyOutlook;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
-/// The kind of solution.
+/// Kind of a navigation solution: no fix, or the dimension of the fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
     /// No position.

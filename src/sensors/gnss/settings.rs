@@ -43,7 +43,7 @@ words!(ErrorPreset:
 /// Settings of a receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReceiverSettings {
-    /// The systems whose satellites are tracked.
+    /// GNSS systems whose satellites the receiver tracks.
     pub systems: Vec<GnssSystem>,
     /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
@@ -55,7 +55,7 @@ pub struct ReceiverSettings {
     pub window_ns: u64,
     /// Time after the loss of a fix for which the position is extrapolated with the last velocity, ns.
     pub coast_ns: u64,
-    /// Time from when the receiver knows the time until it knows the leap seconds, ns.
+    /// Delay of the leap seconds, ns: the receiver knows them this long after it knows the time.
     pub leap_known_after_ns: u64,
     /// Acquisition from start to fix.
     pub acquisition: Acquisition,

@@ -56,7 +56,7 @@ impl GaussMarkov {
 pub struct Reading {
     /// Value in the sensor's axes, in the unit of the quantity.
     pub value: DVec3,
-    /// Whether each axis is at a limit of its measuring range.
+    /// For each axis of the sensor (x, y, z), whether the value is at a limit of the measuring range.
     pub is_clipped: [bool; 3],
 }
 

@@ -51,7 +51,7 @@ const HALF_STEP_NS: u64 = 100_000;
 
 /// Largest interval between instants that are averaged for a sample, ns.
 const WINDOW_STEP_NS: u64 = 1_000_000;
-/// Least number of instants in an averaging window.
+/// Smallest number of instants that are averaged for a sample.
 const WINDOW_SAMPLES: u64 = 8;
 
 /// The true values of all inertial quantities: an error-free sample of an IMU. Sensor axes: forward, left, up.

@@ -51,7 +51,7 @@ impl ImuModel {
     }
 }
 
-/// The field around the robot.
+/// Source of the magnetic field around the robot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MagneticField {
     /// The World Magnetic Model at the rig's origin and date.
@@ -61,46 +61,47 @@ pub enum MagneticField {
     Stated([f64; 3]),
 }
 
-/// Errors of three axes, in the SI unit `u` of the quantity (gauss for magnetometers). All values are zero for no
-/// error.
+/// Errors of a sensor with three axes. The sensor's unit is rad/s for gyros, m/s² for accelerometers and gauss for
+/// magnetometers. All values are zero for no error.
 ///
 /// The terms are those of an Allan deviation plot (IEEE Std 952), so that values from a datasheet can be used
 /// directly. Chrono's model (`y = x + N(0, std) + b`, `b += N(0, drift * sqrt(dt / drift_time))`) is a special case.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TriadErrors {
-    /// White noise, u/√Hz.
+    /// Density of the white noise, the sensor's unit per √Hz.
     pub noise_density: f64,
-    /// Bias instability, u: the flat part of the Allan deviation is 0.664 times this value.
+    /// Bias instability, in the sensor's unit. The flat part of the Allan deviation is 0.664 times this value.
     pub bias_instability: f64,
     /// Correlation time of the bias instability, s.
     pub bias_correlation_s: f64,
-    /// Random walk of the bias, u/√s.
+    /// Random walk of the bias, the sensor's unit per √s.
     pub random_walk: f64,
-    /// White noise of Chrono's model: standard deviation `std` of a sample at [`TriadErrors::chrono_rate_hz`], u.
+    /// White noise of Chrono's model, in the sensor's unit: standard deviation `std` of a sample at
+    /// [`TriadErrors::chrono_rate_hz`].
     pub chrono_std: f64,
     /// Sampling rate of `chrono_std`, Hz.
     pub chrono_rate_hz: f64,
-    /// Drift of Chrono's model (`drift`), u.
+    /// Drift of Chrono's model (`drift`), in the sensor's unit.
     pub chrono_drift: f64,
     /// Drift time of Chrono's model (`drift_time`), s.
     pub chrono_drift_time_s: f64,
-    /// Constant bias: forward, left, up, u.
+    /// Constant bias: forward, left, up, in the sensor's unit.
     pub bias: [f64; 3],
-    /// Standard deviation of the turn-on bias, which is sampled once per run, u.
+    /// Standard deviation of the turn-on bias, which is sampled once per run, in the sensor's unit.
     pub turn_on_bias_std: f64,
     /// Standard deviation of the scale factor error (a ratio), which is sampled once per run.
     pub scale_factor_std: f64,
     /// Standard deviation of each axis's misalignment towards each other axis, sampled once per run, radians.
     pub misalignment_std_rad: f64,
-    /// Gyros: bias per acceleration along the same axis, u/(m/s²).
+    /// Gyros: bias per acceleration along the same axis, rad/s per m/s².
     pub g_sensitivity: f64,
-    /// Bias per kelvin of difference from 25 °C, u/K.
+    /// Bias per kelvin of difference from 25 °C, the sensor's unit per K.
     pub temperature_coefficient: f64,
     /// -3 dB frequency of the second-order low-pass filter, Hz; 0: no filter.
     pub bandwidth_hz: f64,
-    /// Quantisation step, u; 0: no quantisation.
+    /// Quantisation step, in the sensor's unit; 0: no quantisation.
     pub resolution: f64,
-    /// Full scale, u: readings are limited to ± this value; 0: no limit.
+    /// Full scale, in the sensor's unit: readings are limited to ± this value; 0: no limit.
     pub range: f64,
 }
 
@@ -126,15 +127,15 @@ impl TriadErrors {
         range: 0.0,
     };
 
-    /// Density of the total white noise, u/√Hz. The squares of two densities are added: the datasheet's, and that of
-    /// Chrono's samples.
+    /// Density of the total white noise, the sensor's unit per √Hz: the root of the sum of the squares of
+    /// [`Self::noise_density`] and of the density of Chrono's white noise.
     pub fn white_density(&self) -> f64 {
         let chrono = self.chrono_std * self.chrono_std / self.chrono_rate_hz.max(1e-9);
         (self.noise_density * self.noise_density + chrono).sqrt()
     }
 
-    /// Density of the total random walk, u/√s. The squares of two densities are added: the datasheet's, and that of
-    /// Chrono's drift.
+    /// Total random walk of the bias, the sensor's unit per √s: the root of the sum of the squares of
+    /// [`Self::random_walk`] and of the random walk of Chrono's drift.
     pub fn walk_density(&self) -> f64 {
         let chrono = self.chrono_drift * self.chrono_drift / self.chrono_drift_time_s.max(1e-9);
         (self.random_walk * self.random_walk + chrono).sqrt()
@@ -159,7 +160,7 @@ pub struct BarometerErrors {
 pub struct ThermometerErrors {
     /// Temperature at power-on, degrees C.
     pub ambient_c: f64,
-    /// Final rise above ambient, K.
+    /// Final rise of the temperature above `ambient_c`, K.
     pub self_heating_k: f64,
     /// Time constant of the rise, s.
     pub self_heating_time_s: f64,

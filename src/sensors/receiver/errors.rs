@@ -111,7 +111,7 @@ impl Errors {
     }
 }
 
-/// Bias of `laser`, in the unit of its standard deviation `std`; constant during a run.
+/// Random bias of `laser`, with the standard deviation `std` and in the unit of `std`; constant during a run.
 pub(in crate::sensors) fn laser_bias(
     std: f64,
     noise: &NoiseSource,

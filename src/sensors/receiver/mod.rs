@@ -69,9 +69,9 @@ pub(super) struct Reception<'a> {
     pub light: f32,
     /// Random numbers of the request.
     pub noise: &'a RequestNoise,
-    /// Index of the firing in its request.
+    /// Index of the firing in the measurement request.
     pub firing: usize,
-    /// The returning light, if it is known without a search for echoes.
+    /// The returning light; [`Gathered::Unknown`] if it requires a search for echoes.
     pub gathered: Gathered,
     pub buffers: &'a RefCell<Buffers>,
 }
@@ -92,8 +92,8 @@ pub(super) struct Receiver {
 /// Smallest distance for computing the signal, metres. A real signal does not grow without limit.
 const NEAREST_M: f32 = 0.1;
 
-/// If a signal is this many standard deviations of its noise above or below the threshold, its detection is certain and
-/// needs no random number.
+/// Distance of a signal from the detection threshold, in standard deviations of the noise, beyond which noise is
+/// ignored and no random number is sampled.
 const CERTAIN: f32 = 6.0;
 
 /// Reusable buffers of one thread.

@@ -37,7 +37,7 @@ pub(super) struct Buffers {
     edges: Vec<Edge>,
 }
 
-/// Signal of an arrival, and its contribution to `Z`.
+/// Signal of an arrival, and real and imaginary part of the arrival's term in `Z` (see the module).
 #[derive(Clone, Copy, Debug)]
 struct Phased {
     signal: f64,
@@ -62,14 +62,14 @@ struct Edge {
 /// 6 ns, equal echoes are then separate from a distance of 1.02 m on; Velodyne's manuals state 1 m.
 const VALLEY: f32 = 0.8;
 
-/// If all arrivals are within this share of the width, the mean of their ranges, weighted by their signals, is used as
-/// the maximum of the sum. The error is less than 1/6000 of the width.
+/// If all arrivals are within this share of the pulse width, the mean of their ranges, weighted by their signals, is
+/// used as the range of the echo. The error is less than 1/6000 of the pulse width.
 pub(super) const NARROW: f32 = 0.1;
 
 /// Number of phases that are computed together.
 const PHASES: usize = 16;
 
-/// Up to this share of the width, the phases of arrivals are at most π/2.
+/// If all arrivals are within this share of the pulse width, their phases relative to the mean are at most π/2.
 pub(super) const SHORT: f32 = 0.5;
 
 /// Echo of `arrivals`, which must all be within one pulse width `width_m`, a positive number. Their sum has only one
@@ -109,8 +109,8 @@ pub(super) fn single_peak(
     Some(spread_peak(nearest_m + mean, sum, [re, im], width_m))
 }
 
-/// Echo of arrivals with the mean range `mean_m`, weighted by their signals, whose sum is `sum`. `re` and `im` are the
-/// parts of `Z`, with ranges relative to the mean.
+/// Echo of arrivals whose signals add up to `sum`. `mean_m` is the mean of their ranges, weighted by the signals; `re`
+/// and `im` are the parts of `Z`, with ranges relative to the mean.
 #[inline]
 pub(super) fn spread_peak(mean_m: f32, sum: f32, [re, im]: [f32; 2], width_m: f32) -> Peak {
     let height = (re * re + im * im).sqrt();
@@ -119,9 +119,9 @@ pub(super) fn spread_peak(mean_m: f32, sum: f32, [re, im]: [f32; 2], width_m: f3
     Peak { range_m: mean_m + aside, signal: 0.5 * (sum + height) }
 }
 
-/// Range and signal of the echo of arrivals within [`NARROW`] of the pulse width `width_m`. The nearest arrival is at
-/// `nearest_m`; the sums are those of the signals, of the signals times the distance behind the nearest arrival, and
-/// times the square of this distance.
+/// Range (metres) and signal of the echo if all arrivals are within [`NARROW`] of the pulse width `width_m`. The
+/// nearest arrival is at `nearest_m`. `sum` is the sum of the signals, `moment` the sum of signal times distance behind
+/// the nearest arrival, and `square` the sum of signal times this distance squared.
 #[inline(always)]
 pub(super) fn narrow_peak(
     nearest_m: f32,

@@ -41,11 +41,11 @@ pub(super) struct Sphere {
     pub extinction_per_m: f64,
     /// Backscatter coefficient within the sphere, 1/(m sr).
     pub backscatter_per_m_sr: f64,
-    /// Share of light that MAVS's dust removes on a path through the sphere's middle.
+    /// Share of light, 0 to 1, that this sphere removes from a beam through its middle in MAVS's dust model.
     pub mavs_loss: f64,
 }
 
-/// Position and velocity of a sphere at its start.
+/// Initial position and velocity of a sphere of dust.
 #[derive(Clone, Copy, Debug)]
 struct Birth {
     number: u64,
@@ -53,7 +53,7 @@ struct Birth {
     velocity: DVec3,
 }
 
-/// Spheres near the time of a request, cached by a measuring thread.
+/// Spheres at all instants of a measurement request, cached by a measuring thread.
 #[derive(Default)]
 pub(super) struct Clouds {
     first_tick: u64,

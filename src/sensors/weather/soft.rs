@@ -14,7 +14,7 @@ use crate::sensors::receiver::Backscatter;
 const LONGEST: f64 = 0.5;
 /// Smallest length of a stretch, used near the sensor, as a share of the pulse's width.
 const SHORTEST: f64 = 0.25;
-/// Length of a stretch as a share of its distance; [`SHORTEST`] and [`LONGEST`] limit the length.
+/// Length of a stretch of the beam, as a share of the distance from the sensor; [`SHORTEST`] and [`LONGEST`] limit it.
 const OF_DISTANCE: f64 = 0.125;
 /// Least signal of a medium, as a share of the detection threshold. Weaker signals are ignored.
 pub(super) const LEAST_SHARE: f64 = 0.05;

@@ -109,7 +109,7 @@ fn one(weather: &Weather, stops: &[Stop], reflectance: f32) -> Vec<Backscatter> 
     all
 }
 
-/// The receiver's signal at `x_m`.
+/// Signal of an HDL-64E's receiver at the range `x_m`, from all echoes in `light`.
 fn at(light: &[Backscatter], x_m: f64) -> f64 {
     light.iter().map(|place| signal(place, x_m, HDL64E.width_m)).sum()
 }
@@ -270,7 +270,7 @@ fn fog_precedes_a_far_wall_and_hides_a_dark_near_one() {
     assert_eq!(tops.collect::<Vec<_>>().len(), 1);
 }
 
-/// Integrals of a density over bins of range, by a fine sum.
+/// Integrals of `density` over the bins of range with the ends `bins`, by a fine sum.
 fn binned(bins: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
     let sum = |from: f64, to: f64| {
         let steps = 4000;
@@ -280,7 +280,7 @@ fn binned(bins: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
     bins.windows(2).map(|ends| sum(ends[0], ends[1])).collect()
 }
 
-/// Chi-squared of counts against expectations, all of which are large.
+/// Chi-squared of `counts` against the `expected` counts, each of which must exceed 20.
 fn chi_squared(counts: &[u64], expected: &[f64]) -> f64 {
     let term = |(&count, &expected): (&u64, &f64)| {
         assert!(expected > 20.0, "{expected}");
@@ -289,7 +289,7 @@ fn chi_squared(counts: &[u64], expected: &[f64]) -> f64 {
     counts.iter().zip(expected).map(term).sum()
 }
 
-/// Counts light that does not come from surfaces, by bins of range.
+/// Numbers of echoes from particles in the bins of range with the ends `bins`, for `pulses` pulses into the open sky.
 fn counted(weather: &Weather, optics: &AirOptics, pulses: usize, bins: &[f64]) -> Vec<u64> {
     let mut counts = vec![0; bins.len() - 1];
     let sky = stops(0, 0.0, f32::INFINITY);
@@ -344,8 +344,8 @@ fn drops_are_as_many_as_their_volume_holds() {
     assert!((sum / seen - square).abs() < 4.0 * error, "{} {square} {error}", sum / seen);
 }
 
-/// Returns a function of range r: the number of particles per metre of beam whose echo is at least an eighth of an
-/// HDL-64E's threshold.
+/// Returns the linear density of detected particles as a function of the range (m): the expected number, per metre of
+/// the beam's length, of particles whose echo exceeds an eighth of the HDL-64E's detection threshold.
 fn noticed(n0: f64, slope: f64, rho: f64, extinction: f64, most: f64) -> impl Fn(f64) -> f64 {
     move |r: f64| {
         let overlap = ((r - 0.9) / 0.1).clamp(0.0, 1.0);

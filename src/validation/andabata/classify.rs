@@ -21,14 +21,14 @@ const LEAST_UPRIGHT: f64 = 0.866;
 /// Largest difference of heights among neighbouring points on traversable ground, metres.
 const MOST_STEP_M: f64 = 0.25;
 
-/// Class of a point for a robot.
+/// Class of a point: whether the robot can drive over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// The robot can drive over it.
+    /// Ground that the robot can drive over.
     Traversable,
-    /// The robot cannot drive over it.
+    /// Ground or object that the robot cannot drive over.
     Obstacle,
-    /// Too few neighbours to decide.
+    /// Undecided: the point has too few neighbours.
     Indefinite,
 }
 

@@ -57,7 +57,7 @@ impl<T: Copy> Track<T> {
     }
 }
 
-/// The robot's estimate of its pose, in its own level frame.
+/// Pose of the robot as the robot's computer estimates it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stance {
     /// Position relative to where the robot was switched on: x east, y north, metres.

@@ -15,7 +15,8 @@ use std::sync::Arc;
 const Y_ICR_M: f64 = 0.45;
 const LIMIT_M_S: f64 = 0.68;
 const LAG_S: f64 = 0.035;
-/// Largest accepted difference between the robot's simulated motion and the paper's equations, m/s or rad/s.
+/// Largest accepted difference between the robot's simulated motion and the equations of Martínez et al. 2020, m/s or
+/// rad/s.
 const EXACT: f64 = 1e-9;
 
 /// Results about the robot's motion.
@@ -25,7 +26,7 @@ pub(super) struct Kinematics {
     pub comparisons: Vec<Comparison>,
 }
 
-/// The paper's vehicle at `until`, after a command at the first instant.
+/// State of the vehicle of Martínez et al. 2020 at `until`, after a command at time 0.
 fn told(actuation: Actuation, until: SimTime) -> Driven {
     let model = DriveModel::SkidSteer { y_icr_m: [Y_ICR_M; 2], x_icr_m: 0.0, variation: None };
     let config = DriveConfig { max_speed_m_s: LIMIT_M_S, lag_s: LAG_S, ..DriveConfig::of(model) };

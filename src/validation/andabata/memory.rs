@@ -68,7 +68,7 @@ struct Seen {
     is_closed: bool,
 }
 
-/// The robot's memory, in its own frame.
+/// Grid of the cells that the robot remembers from earlier scans, in the robot's own frame.
 #[derive(Clone, Debug)]
 pub struct Memory {
     cells: Vec<Option<Seen>>,

@@ -149,8 +149,8 @@ impl Trip {
         self.logbook.scan_points.len()
     }
 
-    /// Acceptance criteria in our notes on the paper that the run violates, one text each. A `whole` run must also
-    /// reach all goals; the short form need not.
+    /// Acceptance criteria that the run violates, one text each. The criteria are from our notes on Martínez et al.
+    /// 2020. A `whole` run must also reach all goals; the short form need not.
     fn faults(&self, whole: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut require = |holds: bool, fault: String| {

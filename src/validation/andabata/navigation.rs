@@ -107,8 +107,8 @@ impl Map {
         K3 * (1.0 + own) + K4 * (left + right - (left - right).abs())
     }
 
-    /// Whether no red cell is near the first [`CLEAR_AHEAD_M`] of the path in this direction. The paper has no such
-    /// rule: by equation (8) alone, the direction of the goal has no cost even if an obstacle is in the way.
+    /// Whether no red cell is near the first [`CLEAR_AHEAD_M`] of the path in this direction. Martínez et al. 2020 have
+    /// no such rule: by equation (8) alone, the direction of the goal has no cost even if an obstacle is in the way.
     fn is_free(&self, sector: usize) -> bool {
         let ahead = direction_rad(sector);
         !self.cells.iter().enumerate().any(|(other, rings)| {

@@ -51,9 +51,9 @@ const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
 /// Delay of a line from the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
-/// Duration of the classification in the paper, nanoseconds.
+/// Duration of the classification of a scan in Martínez et al. 2020, nanoseconds.
 const CLASSIFY_NS: u64 = 1_230_000_000;
-/// Time to create a map in the paper, nanoseconds.
+/// Time to create a map in Martínez et al. 2020, nanoseconds.
 const MAP_NS: u64 = 150_000_000;
 /// Additional wait between two maps, nanoseconds.
 const DELAY_NS: u64 = 950_000_000;
@@ -175,7 +175,7 @@ pub struct Robot {
 
 impl Robot {
     /// A computer that is switched on together with the devices. Without a `memory` it uses only the latest scan, like
-    /// the paper's robot.
+    /// the robot of Martínez et al. 2020.
     pub fn new(
         plugs: Plugs,
         origin: GeoOrigin,

@@ -9,9 +9,10 @@ use super::{GOAL_M, HEIGHT_M, RING_BIN_M, RINGS_TO_M, START_M};
 use crate::world::builtin::courtyard::HALF_SIZE_M;
 use crate::world::scene::Scene;
 
-/// Largest distance of a cell from its tree or wall, metres: half a cell plus the pose error at 60 m.
+/// A cell counts as part of a tree or wall if it is at most this far outside the crown or wall, metres: half a cell plus
+/// the pose error at 60 m.
 const NEAR_M: f64 = 1.5;
-/// Smallest number of points of a tree for computing its spread.
+/// Smallest number of points on a tree from which the spread of the ranges is computed.
 const FEWEST_POINTS: u64 = 30;
 
 /// A tree: position of the foot of its trunk, and radius of its crown, metres.
@@ -21,8 +22,8 @@ pub(super) struct Tree {
     pub reach_m: f64,
 }
 
-/// Statistics of the ranges to a tree, as deviations from the distance of its axis: number, sum (metres) and sum of
-/// squares (m²).
+/// Statistics of the ranges to a tree minus the distance of the trunk's axis: number, sum (metres) and sum of squares
+/// (m²).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub count: u64,

@@ -1,4 +1,4 @@
-//! Compares the paper's statements about its four maps with the simulated maps.
+//! Compares the statements of Goodin et al. 2018 about four cost maps with the simulated maps.
 
 use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
@@ -35,8 +35,8 @@ pub(super) fn grass_cells(drive: &Drive) -> usize {
     drive.cells([0.2, 0.8], [0.0, 15.0])
 }
 
-/// Checks whether the lidars' cell counts and spreads are in the order that the paper's text states; also checks the
-/// planned paths and the drives.
+/// Checks whether the lidars' cell counts and spreads are in the order that the text of Goodin et al. 2018 states; also
+/// checks the planned paths and the drives.
 pub(super) fn comparisons(
     drives: &[Drive],
     sixty_four: SixtyFour,

@@ -7,7 +7,7 @@ use pathfinding::directed::astar::astar;
 pub const CELLS: usize = 400;
 /// Width of a cell, metres.
 pub const CELL_M: f64 = 0.5;
-/// Height with the full cost, metres: the paper's `h_max`.
+/// Height with the full cost, metres: `h_max` of Goodin et al. 2018.
 pub const FULL_HEIGHT_M: f64 = 1.5;
 /// Points up to this height count as ground, metres; it covers the noise of lidar and pose.
 const GROUND_M: f64 = 0.15;
@@ -20,8 +20,8 @@ const WIDEN: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Map {
     corner_m: DVec2,
-    /// Height of the highest point in each cell, metres; `None` without points. The paper does not state how several
-    /// points give one height.
+    /// Height of the highest point in each cell, metres; `None` without points. Goodin et al. 2018 do not state how
+    /// several points give one height.
     heights_m: Vec<Option<f32>>,
 }
 
@@ -58,8 +58,8 @@ impl Map {
         self.heights_m[cell].map(f64::from)
     }
 
-    /// Cost of a cell: `min(100 h / h_max, 100)`; 0 without points or for ground points only. The paper prints `max`,
-    /// with which every cell would cost at least 100.
+    /// Cost of a cell: `min(100 h / h_max, 100)`; 0 without points or for ground points only. Goodin et al. 2018 print
+    /// `max`, with which every cell would cost at least 100.
     pub fn cost(&self, cell: usize) -> f64 {
         match self.height_m(cell) {
             Some(height_m) if height_m > GROUND_M => (100.0 * height_m / FULL_HEIGHT_M).min(100.0),

@@ -35,7 +35,7 @@ const CORNER_M: DVec2 = DVec2::splat(-155.0);
 const START_M: DVec2 = DVec2::splat(-130.0);
 /// Goal in World, metres, 130 m from the start.
 const GOAL_M: DVec2 = DVec2::splat(-38.0);
-/// Height of all lidars above the ground, metres, as in the paper.
+/// Height of all lidars above the ground, metres, as in Goodin et al. 2018.
 const HEIGHT_M: f64 = 2.0;
 /// Duration of a drive.
 const DRIVE: Duration = Duration::from_secs(10);

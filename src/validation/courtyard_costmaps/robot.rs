@@ -28,7 +28,7 @@ use crate::wire::phone::{Phone, Sentence};
 const LOOK_NS: u64 = 20_000_000;
 /// Interval between plans, nanoseconds.
 const PLAN_NS: u64 = 1_000_000_000;
-/// Largest speed, m/s, of the paper's vehicle.
+/// Largest speed of the vehicle of Goodin et al. 2018, m/s.
 pub const SPEED_M_S: f64 = 2.0;
 /// The vehicle steers to the point of its path that is this far ahead, metres.
 const AHEAD_M: f64 = 4.0;

@@ -1,4 +1,4 @@
-//! Comparisons of the paper's statements about the stands with our results.
+//! Compares the statements of Goodin et al. 2018 about stands of stems with our results.
 
 use super::law::{CAST_SHARE, PRINTED_SHARE};
 use super::{CAST, Case, NEAREST, NEAREST_PRINTED, PRINTED, SINGLE, TODAY, Width};

@@ -8,7 +8,8 @@ pub const DEPTH_M: f64 = 5.0;
 pub const GAMMA_RAD: f64 = 1e-3;
 /// Distance of the beam's outer rays from its centre in MAVS, as a share of the footprint's radius.
 pub const CAST_SHARE: f64 = 0.7;
-/// Distance of the beam's outer rays from its centre, as the paper prints it, as a share of the footprint's radius.
+/// Distance of the beam's outer rays from its centre, as Goodin et al. 2018 print it, as a share of the footprint's
+/// radius.
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
 /// A stand of upright cylinders.
@@ -22,7 +23,7 @@ pub struct Stand {
     pub diameter_m: f64,
 }
 
-/// The stands of the paper's figure 5, a to d, each with thin and thick stems.
+/// The stands in figure 5 of Goodin et al. 2018, a to d, each with thin and thick stems.
 pub const STANDS: [Stand; 8] = {
     const fn stand(distance_m: f64, stems_per_m2: f64, diameter_m: f64) -> Stand {
         Stand { distance_m, stems_per_m2, diameter_m }
@@ -49,7 +50,7 @@ impl Stand {
         self.stems_per_m2 * self.diameter_m
     }
 
-    /// The paper's alpha, equation (5), with gamma in radians and the distance D in metres.
+    /// Alpha by equation (5) of Goodin et al. 2018, with gamma in radians and the distance D in metres.
     pub fn alpha(&self) -> f64 {
         1.0 + GAMMA_RAD * self.distance_m * self.distance_m
     }

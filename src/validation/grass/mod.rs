@@ -29,13 +29,13 @@ use super::{ExperimentError, Findings, Plot, Run, Scope};
 
 /// Index in the rig of the scanner with the beam of MAVS.
 const CAST: usize = 0;
-/// Index of the scanner with the beam that the paper prints.
+/// Index of the scanner with the beam that Goodin et al. 2018 print.
 const PRINTED: usize = 1;
 /// Index of the scanner with a single ray.
 const SINGLE: usize = 2;
-/// Index of the scanner with the beam of MAVS that reports the nearest hit of its rays.
+/// Index of the scanner that has the beam of MAVS and reports the nearest hit of all rays.
 const NEAREST: usize = 3;
-/// Index of the scanner with the printed beam that reports the nearest hit of its rays.
+/// Index of the scanner that has the beam printed in Goodin et al. 2018 and reports the nearest hit of all rays.
 const NEAREST_PRINTED: usize = 4;
 /// Index of the scanner with the emulator's default beam.
 const TODAY: usize = 5;

@@ -10,7 +10,7 @@ const HEIGHT: f64 = 230.0;
 const BIN_M: f64 = 0.1;
 const BARS: Colour = Colour([200, 212, 224]);
 
-/// Figure like the paper's figure 5: one row per distance and density, one column per diameter.
+/// Figure like figure 5 of Goodin et al. 2018: one row per distance and density, one column per diameter.
 pub(super) fn histograms(cases: &[Case]) -> Figure {
     let mut figure =
         Figure::new(WIDTH, "Depth in stands of stems, beam of 1 mrad as MAVS casts it");

@@ -30,7 +30,7 @@ pub enum Beam {
     Noisy,
     /// The beam of MAVS, with an angular step of 1 degree.
     Coarse,
-    /// The beam footprint as the paper prints it.
+    /// The beam footprint as Goodin et al. 2018 print it.
     Printed,
     /// The beam of MAVS, 20 mm wide at the window.
     Wide,

@@ -27,9 +27,9 @@ const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
 /// Offsets of the short form, metres.
 const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
-/// Smaller offset in the paper, metres.
+/// Smaller distance from the rods to the wall in Goodin et al. 2018, metres.
 const NEAR_M: f64 = 0.6;
-/// Larger offset in the paper, metres.
+/// Larger distance from the rods to the wall in Goodin et al. 2018, metres.
 const FAR_M: f64 = 2.0;
 /// Lowest and highest expected value of the largest offset at which mixed pixels occur, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
@@ -48,15 +48,15 @@ pub struct MixedPixels {
     pub seed: u32,
 }
 
-/// Scans with the wall at one offset.
+/// Scans with the wall at one distance behind the rods.
 struct Row {
     offset_m: f64,
-    /// Scans by beam and phase.
+    /// Scans, indexed `[beam][phase]`. The directions of each phase are offset by a different part of an angular step.
     scans: Vec<Vec<Scan>>,
 }
 
 impl Row {
-    /// Mixed pixels per scan, mean over phases.
+    /// Mean number of mixed pixels per scan of `beam`, over all offsets of the directions within an angular step.
     fn count(&self, beam: Beam) -> f64 {
         let scans = &self.scans[beam as usize];
         let all: usize = scans.iter().map(|scan| mixed(scan, self.offset_m)).sum();

@@ -33,8 +33,8 @@ trajectory = { kind = "waypoints", points_m = [[-24.0, 0.0], [0.0, 0.0]], speed_
 follow_ground = true
 footprint_m = [4.0, 2.2]
 "#;
-/// Name, position (metres), yaw and mirror phase (degrees) of each scanner. The paper states that two scanners point to
-/// the left and two to the right; the other numbers are our own.
+/// Name, position (metres), yaw and mirror phase (degrees) of each scanner. Durst et al. 2011 state that two scanners
+/// point to the left and two to the right; the other numbers are our own.
 const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("left-outer", [2.4, 1.1, 1.5], 25.0, 0.0),
     ("right-outer", [2.4, -1.1, 1.5], -25.0, 90.0),
@@ -66,7 +66,7 @@ pub struct PointVersusBeam {
 /// Model of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pulse {
-    /// One ray, first hit, no noise: the paper's model.
+    /// One ray, first hit, no noise: the model of Durst et al. 2011.
     Point,
     /// The product's model: nine rays over the footprint, waveform, threshold and noise.
     Beam,

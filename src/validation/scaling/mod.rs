@@ -45,7 +45,7 @@ const TURN_S: (f64, f64) = (0.5, 0.05);
 const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
 /// Smallest accepted ratio of the speed of two threads to the speed of one.
 const LEAST_GAIN: f64 = 1.8;
-/// Number of triangles of the scene that is as large as the paper's.
+/// Number of triangles of the scene that is as large as the one of Goodin et al. 2018.
 const PAPER_TRIANGLES: u64 = 191_245_324;
 
 choices! {
@@ -254,7 +254,7 @@ fn doublings(most: u32) -> Vec<u32> {
     all
 }
 
-/// A lidar in a courtyard, with its requests.
+/// A lidar in a courtyard, with the measurement requests of some of its packets.
 #[derive(Clone)]
 struct Bench {
     rig: Arc<Rig>,

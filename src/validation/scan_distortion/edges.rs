@@ -25,8 +25,8 @@ const RATE_HZ: f64 = 10.0;
 const HALF_RAD: f64 = 1.5e-3;
 /// Angle of the beam's outer columns of rays, as a share of [`HALF_RAD`]. The nine rays form three columns.
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// A pulse counts only if an edge is between its outer columns of rays and at least this angle, radians, from both
-/// columns, because azimuths in packets have steps of 0.01 degrees.
+/// A pulse counts only if an edge is between the outer columns of the pulse's rays and at least this angle, radians,
+/// from both columns, because azimuths in packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
 /// Two ranges count as equal, and a range counts as the range of a wall, if the difference is less than this, metres.
 const SAME_M: f64 = 0.02;

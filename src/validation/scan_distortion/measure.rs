@@ -24,9 +24,10 @@ pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     edge_m * (libm::tan(middle + half) - libm::tan(middle - half))
 }
 
-/// Ratio of an object's length in a scan to its true length, if the sensor passes it with `speed_m_s` at the distance
-/// `edge_m` and its beam rotates with `turn_rad_s`. The rate is positive if the beam moves with the object in the
-/// sensor's frame, from front to back. This is the closed form for figure 5 of Elmquist et al. 2021, near abeam.
+/// Ratio of an object's length in a scan to the object's true length. The sensor passes the object with `speed_m_s` at
+/// the distance `edge_m`, and the beam rotates with `turn_rad_s`. The rate is positive if the beam moves with the
+/// object in the sensor's frame, from front to back. This is the closed form for figure 5 of Elmquist et al. 2021, near
+/// abeam.
 pub fn stretch(speed_m_s: f64, turn_rad_s: f64, edge_m: f64) -> f64 {
     1.0 / (1.0 - speed_m_s / (turn_rad_s * edge_m))
 }
@@ -56,9 +57,9 @@ struct Hits {
 pub struct Shown {
     /// Whether the cylinder is on the left.
     pub is_left: bool,
-    /// Distance of the axis ahead of abeam in the middle of the pass, metres.
+    /// Distance of the cylinder's axis ahead of abeam in the middle of the pass, metres.
     pub ahead_m: f64,
-    /// Length of the cylinder divided by its length in a scan without motion.
+    /// Length of the cylinder in the scan, divided by the length in a scan without motion.
     pub ratio: f64,
 }
 

@@ -24,7 +24,7 @@ const NEIGHBOUR_NS: u64 = 2_000_000;
 /// Rules by which the rays of a pulse form its return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The paper's rule: the ray with the strongest signal.
+    /// The rule of Goodin et al. 2018: the ray with the strongest signal.
     Ray,
     /// All rays within 1 m form one return, weighted by their energy.
     Cluster,
@@ -55,7 +55,7 @@ impl Rule {
     }
 }
 
-/// Parameters that are swept, because the paper does not give them.
+/// Parameters that Goodin et al. 2018 do not give; the experiment sweeps them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
     /// Height of the lidar above the ground, metres.

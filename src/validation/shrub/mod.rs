@@ -29,8 +29,8 @@ const BIN_M: f64 = 0.05;
 /// Lower end of the first bin of histograms, metres.
 const FROM_M: f64 = 7.2;
 const BINS: usize = 32;
-/// Smallest ratio of a bin to the highest bin at which it can count as a maximum. The far side of the crown has fewer
-/// returns, because it is seen through the near side.
+/// A bin can count as a maximum if its count is at least this share of the highest bin's count. The far side of the
+/// crown has fewer returns, because it is seen through the near side.
 const LEAST_SHARE: f64 = 0.6;
 /// Resolution of distances in packets, metres.
 const STEP_M: f64 = 0.002;

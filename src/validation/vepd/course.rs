@@ -30,10 +30,10 @@ choices! {
 }
 
 impl Course {
-    /// All courses of the paper.
+    /// All courses of Mahajan et al. 2024.
     pub const ALL: [Self; 4] = [Self::Line, Self::HalfSine, Self::Circle, Self::HalfSineConcrete];
 
-    /// Whether the course is on grass and counts in the paper's tables I and II.
+    /// Whether the course is on grass and counts in tables I and II of Mahajan et al. 2024.
     pub fn is_on_grass(self) -> bool {
         self != Self::HalfSineConcrete
     }
@@ -42,11 +42,11 @@ impl Course {
 /// Parameters of the drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Manner {
-    /// Length of a half wave, metres.
+    /// Length of a half wave on the half-sine courses, metres.
     pub length_m: f64,
-    /// Height of a half wave, metres.
+    /// Height of a half wave on the half-sine courses, metres.
     pub height_m: f64,
-    /// Radius of the circle, metres.
+    /// Radius of the circular course, metres.
     pub radius_m: f64,
     /// Speed, m/s.
     pub speed_m_s: f64,
@@ -54,11 +54,11 @@ pub struct Manner {
     pub still_s: f64,
     /// Time from rest to the full speed, seconds.
     pub ramp_s: f64,
-    /// Duration from the start of the motion, seconds.
+    /// Time from the start of the motion to the end of the drive, seconds; does not include `still_s`.
     pub duration_s: f64,
-    /// Root mean square height of the grass, metres.
+    /// Root mean square height of the rough ground on courses on grass, metres.
     pub rough_m: f64,
-    /// Seed of the grass.
+    /// Seed of the rough ground.
     pub seed: u64,
 }
 

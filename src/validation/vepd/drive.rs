@@ -47,7 +47,8 @@ const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
 /// Position of the GNSS antenna on the robot, metres, as in `examples/art.toml`.
 const ANTENNA_MOUNT_M: DVec3 = DVec3::new(-0.1, 0.0, 0.3);
 
-/// The units on a robot in Madison, Wisconsin, where the paper's vehicle drove, and the date of the drives.
+/// Rig of the drives, as TOML text: GNSS receiver and IMU on a robot in Madison, Wisconsin, where the vehicle of
+/// Mahajan et al. 2024 drove.
 const RIG: &str = r#"
 seed = 1
 start_utc = 2024-03-16T18:00:00Z
@@ -108,7 +109,7 @@ pub struct Draws {
     pub seed: u64,
     /// Index of the drive.
     pub run: u32,
-    /// Whether the drive is one of the reference, with which the other error models are compared.
+    /// Whether the drive belongs to the reference, with which the other error models are compared.
     pub is_reference: bool,
 }
 
@@ -331,9 +332,9 @@ impl Bench {
     }
 }
 
-/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the squared
-/// horizontal accuracy for east and north, the squared vertical accuracy for up. With AirSim's HDOP this is the
-/// paper's (0.02 HDOP)².
+/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the squared horizontal
+/// accuracy for east and north, the squared vertical accuracy for up. With AirSim's HDOP the variance is (0.02 HDOP)²,
+/// as in Mahajan et al. 2024.
 pub fn stated_variance_m2(horizontal_m: f64, vertical_m: f64) -> DVec3 {
     let horizontal = horizontal_m * horizontal_m;
     DVec3::new(horizontal, horizontal, vertical_m * vertical_m)

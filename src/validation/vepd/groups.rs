@@ -73,8 +73,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Courses that count for the totals: those on grass, as in the paper's table I, or all courses if none is on
-    /// grass.
+    /// Courses that count for the totals: those on grass, as in table I of Mahajan et al. 2024, or all courses if none
+    /// is on grass.
     pub fn counted(&self) -> Vec<Course> {
         let on_grass: Vec<Course> =
             self.courses.iter().copied().filter(|course| course.is_on_grass()).collect();
@@ -93,8 +93,8 @@ impl Comparison {
         Some(Distance::between(group, &self.reference, courses))
     }
 
-    /// Rank of a variant by VEPD among the paper's five models on a course; 1 is the nearest to the reference. `None`
-    /// if the drives of one of these models are missing.
+    /// Rank of a variant by VEPD among the five models of Mahajan et al. 2024 on a course; 1 is the nearest to the
+    /// reference. `None` if the drives of a model are missing.
     pub fn rank(&self, variant: Variant, course: Course) -> Option<usize> {
         let own = self.distance(variant, &[course])?.vepd();
         let others: Option<Vec<f64>> = Variant::PAPER

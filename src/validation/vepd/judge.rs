@@ -74,9 +74,9 @@ pub struct Beliefs {
 }
 
 impl Beliefs {
-    /// Noise from the settings of a unit, as a reader of its data sheet would assume it. A bias instability
-    /// (Gauss-Markov) is treated as the random walk with the same slope at the start. Scale factors and misalignments
-    /// act on gravity; this error is treated as a bias.
+    /// Assumptions about an IMU with the settings `imu`, as a reader of the data sheet would make them. A bias
+    /// instability (Gauss-Markov) is treated as the random walk with the same slope at the start. Scale factors and
+    /// misalignments act on gravity; this error is treated as a bias.
     pub fn of(imu: &ImuSettings) -> Self {
         let walk = |e: &TriadErrors| {
             let std = gauss_markov_std(e.bias_instability);
@@ -203,7 +203,7 @@ impl Judge {
         self.update(&h, residual, covariance_m2);
     }
 
-    /// Updates the state with the attitude that the unit computes and sends every `dt_s`.
+    /// Updates the state with the attitude `told` that the IMU computes and sends every `dt_s`.
     pub fn take_attitude(&mut self, told: DQuat, dt_s: f64) {
         let lasts = self.beliefs.attitude_correlation_s * (2.0 / dt_s);
         let variance = self.beliefs.attitude_std * self.beliefs.attitude_std * lasts;
@@ -253,7 +253,7 @@ impl Judge {
     }
 }
 
-/// The rotation about the vector `v` by its length in radians.
+/// The rotation about the vector `v`; the angle in radians is the length of `v`.
 fn rotation(v: DVec3) -> DQuat {
     let angle = v.length();
     if angle < 1e-12 { DQuat::IDENTITY } else { quat_about(v / angle, angle) }

@@ -34,7 +34,7 @@ const GRASS_AND_CONCRETE: [f64; 2] = [0.0796, 0.0867];
 /// Tolerance: half of the last digit of the tables, plus the effect of the authors' order of summation.
 const PRINTED: f64 = 5e-4;
 
-/// The paper's tables beside ours.
+/// Text with our values of tables I and II beside those of Mahajan et al. 2024.
 pub fn tables(comparison: &Comparison) -> String {
     let mut out = String::from("\ncomparison with the paper's tables I and II (ours, paper)\n");
     let _ = writeln!(
@@ -66,7 +66,7 @@ pub fn tables(comparison: &Comparison) -> String {
     out
 }
 
-/// Compares our results with the paper's.
+/// Compares our results with those of Mahajan et al. 2024.
 pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Vec<Compared> {
     if options.recorded_variants.is_some() {
         return printed(comparison);

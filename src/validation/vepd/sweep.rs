@@ -1,5 +1,5 @@
-//! Sweep of two values that the paper does not print: the time from power-on of the receiver to the start of the
-//! motion, and the error of the estimates in its real drives.
+//! Sweep of two values that Mahajan et al. 2024 do not print: the time from power-on of the receiver to the start of
+//! the motion, and the error of the estimates in their real drives.
 //!
 //! AirSim's HDOP falls from 100 after power-on, so the first value determines the reported accuracy during the drive.
 //! The second value is not simulated: it is added to the root mean square speed error of each reference drive. The
@@ -22,12 +22,12 @@ use crate::validation::{Comparison as Compared, ExperimentError, Scope};
 const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
 /// Values that are added to the root mean square speed errors of the reference drives, m/s.
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
-/// Speed error of the paper's pair of IMUs with a real receiver, m/s (section III-A).
+/// Speed error of the real and the simulated IMU with a real receiver in Mahajan et al. 2024 (section III-A), m/s.
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
 /// Largest number of drives of each course.
 const RUNS: u32 = 4;
-/// The paper's ratios: VEPD of Ch:Gauss divided by the VEPD of Ch:Gauss with AirSim's HDOP, and largest divided by
-/// smallest VEPD of the other three variants.
+/// Two ratios from Mahajan et al. 2024: VEPD of Ch:Gauss divided by the VEPD of Ch:Gauss with AirSim's HDOP, and
+/// largest divided by smallest VEPD of the other three variants.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
 /// Results for one pair of swept values: time at rest, and added error.
@@ -35,9 +35,10 @@ const PRINTED: [f64; 2] = [2.47, 1.24];
 pub(super) struct Swept {
     still_s: f64,
     off_m_s: f64,
-    /// VEPD of the paper's five variants over all courses, in the order of [`Variant::PAPER`].
+    /// VEPD of the five variants of Mahajan et al. 2024 over all courses, in the order of [`Variant::PAPER`].
     pub vepd: [f64; 5],
-    /// Ranks of these variants on each course; 1 is the nearest to the reference.
+    /// Rank of each variant on each course; 1 is the nearest to the reference. The first index is the course, in the
+    /// order of [`COURSES`]; the second is the variant, in the order of [`Variant::PAPER`].
     ranks: [[usize; 5]; 3],
 }
 
@@ -57,8 +58,8 @@ impl Swept {
     }
 }
 
-/// Simulates drives with all pairs of values. Sensor readings come directly from the models; speeds from decoded bytes
-/// would differ by some mm/s.
+/// Simulates the drives and returns the results for all pairs of swept values. Sensor readings come
+/// directly from the models; speeds from decoded bytes would differ by some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -97,8 +98,8 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
     Swept { still_s, off_m_s, vepd: vepd(&COURSES), ranks }
 }
 
-/// Compares the ratios that the paper printed with one result of the sweep: that for the paper's time at rest (the
-/// shortest) and for a reference with the error of the paper's real drives.
+/// Compares the ratios that Mahajan et al. 2024 print with one result of the sweep: the result for the shortest time at
+/// rest, which is theirs, and for a reference with the error of their real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };
@@ -164,7 +165,7 @@ pub(super) fn report(swept: &[Swept]) -> Value {
     swept.iter().map(row).collect()
 }
 
-/// A ratio: name, computation, and the paper's value.
+/// A ratio: name, computation, and the value of Mahajan et al. 2024.
 type Column = (&'static str, fn(&Swept) -> f64, f64);
 
 /// Draws both ratios against the time at rest, with one line for each added error.

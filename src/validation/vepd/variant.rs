@@ -27,10 +27,10 @@ choices! {
 }
 
 impl Variant {
-    /// The five variants of the paper.
+    /// The five error models that Mahajan et al. 2024 compare.
     pub const PAPER: [Self; 5] =
         [Self::ChGauss, Self::ChRw, Self::Airsim, Self::ChGaussAirsim, Self::ChRwAirsim];
-    /// The five variants of the paper, and the IMU alone (section III-A).
+    /// The five error models that Mahajan et al. 2024 compare, and the IMU alone (section III-A).
     pub const USUAL: [Self; 6] = [
         Self::ChGauss,
         Self::ChRw,
@@ -119,9 +119,10 @@ choices! {
     }
 }
 
-/// Chrono's random walk with the parameters of the paper's public code. Its mean returns to zero, as printed but with
-/// the right sign: `mu = -p / p_max` with p_max = 0.06 m. Chrono's `mu = -0.2 std p / radius` is the same for this
-/// radius.
+/// Chrono's random walk with the parameters in the public code of Mahajan et al. 2024. The mean of the steps pulls
+/// the error `p` back to zero: `mu = -p / p_max` with p_max = 0.06 m. The paper prints the opposite sign, with which
+/// the error would grow without limit. Chrono's formula `mu = -0.2 std p / radius` gives the same mean with the radius
+/// set here.
 fn bounded_walk() -> ErrorKind {
     const STD_M_S2: f64 = 0.047;
     const P_MAX_M: f64 = 0.06;
@@ -134,8 +135,8 @@ fn bounded_walk() -> ErrorKind {
     }
 }
 
-/// The paper's IMU (its equation 5): white noise of the data sheet, and a bias that walks by N(0, b0 sqrt(dt / t_b))
-/// with b0 = 1e-4 and t_b = 0.1 s.
+/// The simulated IMU of Mahajan et al. 2024 (equation 5): white noise of the data sheet, and a bias that walks by
+/// N(0, b0 sqrt(dt / t_b)) with b0 = 1e-4 and t_b = 0.1 s.
 pub fn papers_imu(sheet: &ImuModel) -> ImuModel {
     let triad = |of: &TriadErrors| TriadErrors {
         noise_density: of.white_density(),

@@ -100,7 +100,7 @@ impl Writer {
     }
 }
 
-/// Reader for the values of a telegram, which follow its name. Its errors are the codes with which a scanner refuses a
+/// Reader for the values that follow the name of a telegram. The errors are the codes with which a scanner refuses a
 /// telegram.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a [`Writer`] would write the number in this form.
+/// Whether a [`Writer`] would write the number as `token`.
 fn is_canonical(token: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(byte);
     token.iter().all(is_digit) && (token[0] != b'0' || token.len() == 1)

@@ -18,7 +18,7 @@ const ETX: u8 = 0x03;
 /// Length of the start of a CoLa-B telegram, bytes: four STX and the length field.
 const BINARY_HEAD: usize = 8;
 
-/// One telegram without its frame.
+/// Content and dialect of one telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Dialect of the telegram.
@@ -34,7 +34,7 @@ impl Frame {
     }
 }
 
-/// Bytes of the telegram that consists of `content` in a frame of `dialect`.
+/// Bytes of a telegram: `content`, framed as `dialect` requires.
 pub fn emit(dialect: Dialect, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(content.len() + BINARY_HEAD + 1);
     match dialect {

@@ -31,10 +31,10 @@ pub enum Refusal {
     /// The method requires a login.
     #[error("access denied")]
     AccessDenied = 0x1,
-    /// Unknown method.
+    /// The scanner has no method with the requested name.
     #[error("unknown method")]
     UnknownMethod = 0x2,
-    /// Unknown variable.
+    /// The scanner has no variable with the requested name.
     #[error("unknown variable")]
     UnknownVariable = 0x3,
     /// The command is not possible in the current state.
@@ -52,10 +52,10 @@ pub enum Refusal {
     /// Writing the variable requires a login.
     #[error("write access denied")]
     WriteAccessDenied = 0xA,
-    /// Unknown kind of command.
+    /// The telegram does not begin with a kind of command that the scanner accepts, such as `sRN`.
     #[error("unknown command")]
     UnknownCommand = 0xC,
-    /// Unknown event.
+    /// The scanner has no event with the requested name.
     #[error("unknown event")]
     UnknownEvent = 0xF,
     /// A CoLa-A number is too large.
@@ -67,7 +67,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The number on the wire.
+    /// Error code on the wire.
     pub fn code(self) -> u16 {
         self as u16
     }

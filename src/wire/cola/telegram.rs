@@ -286,7 +286,7 @@ impl Telegram {
         Self { kind, name: name.to_owned(), values }
     }
 
-    /// The answer `sFA`.
+    /// The answer `sFA` with the error code of `refusal`.
     pub fn refusal(refusal: Refusal) -> Self {
         Self::new(Kind::Refused, "", vec![Value::U16(refusal.code())])
     }

@@ -117,7 +117,7 @@ pub struct Subscription {
 pub enum ClientMessage {
     /// The client subscribes to channels.
     Subscribe(Vec<Subscription>),
-    /// The client ends these subscriptions.
+    /// The client ends the subscriptions with these ids.
     Unsubscribe(Vec<u32>),
     /// Any other request, with its `op`.
     Other(String),

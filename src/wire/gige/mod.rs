@@ -34,7 +34,7 @@ pub mod command {
     pub const READ_MEMORY: u16 = 0x0084;
     /// Writes memory.
     pub const WRITE_MEMORY: u16 = 0x0086;
-    /// Announces a delayed acknowledgement; this code is the code of an acknowledgement.
+    /// Announces a delayed acknowledgement. The camera sends this message, so its code is that of an acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;
     /// Triggers action signals of several cameras at the same time.
     pub const ACTION: u16 = 0x0100;
@@ -58,7 +58,7 @@ pub mod status {
     pub const ACCESS_DENIED: u16 = 0x8006;
     /// The camera is busy streaming.
     pub const BUSY: u16 = 0x8007;
-    /// The packet is no longer stored.
+    /// The camera no longer stores the requested packet.
     pub const PACKET_UNAVAILABLE: u16 = 0x800c;
     /// Invalid header.
     pub const INVALID_HEADER: u16 = 0x800e;
@@ -110,7 +110,7 @@ impl<'a> Command<'a> {
         self.flags & 1 != 0
     }
 
-    /// Whether flag 0x10 is set: a request for packets has 64-bit block ids.
+    /// Whether flag 0x10 is set; a [`Resend`] request then has a 64-bit block id.
     pub fn is_extended(&self) -> bool {
         self.flags & 0x10 != 0
     }
@@ -147,14 +147,14 @@ pub fn pending(id: u16, ms: u16) -> Vec<u8> {
     ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
 }
 
-/// A request for packets of the stream.
+/// A request to send packets of the stream again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resend {
     /// Block id of the frame.
     pub block: u64,
-    /// First requested packet.
+    /// Id of the first requested packet.
     pub first: u32,
-    /// Last requested packet.
+    /// Id of the last requested packet.
     pub last: u32,
 }
 
@@ -178,7 +178,7 @@ impl Resend {
     }
 }
 
-/// An ACTION command.
+/// A GVCP command ACTION_CMD, which triggers an action on several cameras at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     /// Device key. Only cameras with this device key execute the action.

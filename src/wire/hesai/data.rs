@@ -160,7 +160,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Writes the value into the three or four bytes of a point.
+    /// Writes the point into `out`, three or four bytes; no effect for other lengths.
     #[inline]
     pub fn put(self, out: &mut [u8]) {
         let [low, high] = self.distance.to_le_bytes();
@@ -242,7 +242,7 @@ impl<'a> PacketWriter<'a> {
         self.bytes[..self.format.head_len()].copy_from_slice(head);
     }
 
-    /// Starts a block with its azimuth, hundredths of a degree; returns the bytes of its points.
+    /// Starts block `index` with its azimuth, hundredths of a degree; returns the bytes of the block's points.
     pub fn block(&mut self, index: usize, azimuth_centideg: u16) -> &mut [u8] {
         let (format, len) = (self.format, self.format.block_len());
         let at = format.head_len() + index * len;

@@ -81,7 +81,7 @@ record! {
     }
 }
 
-/// Words of a packet's header that are not fixed by its model.
+/// Header fields of a packet that the lidar model does not fix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeadWords {
     /// Minor version of the protocol.

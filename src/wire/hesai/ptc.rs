@@ -224,7 +224,7 @@ record! {
         voltage: i32,
         /// Power, hundredths of a watt.
         power: i32,
-        /// Deviation of the rotor from its phase, hundredths of a degree.
+        /// Deviation of the rotor from the angle of the phase lock, hundredths of a degree.
         phase_offset: i32,
         /// Zero.
         reserved: [u8; 48],
@@ -272,7 +272,7 @@ record! {
         clock_quality: i32,
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
-        /// Lower byte of the flags of PTP messages, bits of [`crate::ptp::flag`].
+        /// Lower byte of the flag field in PTP messages, bits of [`crate::ptp::flag`].
         time_flags: u8,
         /// Code of the time source as in IEEE 1588, for example 0x20 for a GNSS receiver.
         time_source: u8,

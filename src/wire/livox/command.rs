@@ -175,7 +175,7 @@ pub struct GetAnswer {
 }
 
 impl GetAnswer {
-    /// Reads the answer.
+    /// Reads the data of an answer to [`id::GET`].
     ///
     /// # Errors
     /// The data is too short or too long.
@@ -185,7 +185,7 @@ impl GetAnswer {
         Ok(Self { ret, entries: Entries::read(&mut reader, count)? })
     }
 
-    /// Bytes of the answer.
+    /// Data of the answer to [`id::GET`], as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![self.ret];
         bytes.extend((self.entries.0.len() as u16).to_le_bytes());
@@ -224,7 +224,7 @@ pub fn parse_asked(data: &[u8]) -> Result<Vec<u16>, ParseError> {
     Ok(keys)
 }
 
-/// Bytes of the data of [`id::GET`], which requests these keys.
+/// Data of a request [`id::GET`] for `keys`, as bytes.
 pub fn asked_to_bytes(keys: &[u16]) -> Vec<u8> {
     let mut bytes = Vec::from((keys.len() as u16).to_le_bytes());
     bytes.extend([0, 0]);

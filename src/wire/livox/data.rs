@@ -40,7 +40,7 @@ impl DataType {
         }
     }
 
-    /// Format with this number on the wire; `None` if it is unknown.
+    /// Data type with this number on the wire; `None` if the number is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, kind)| kind).find(|kind| kind.number() == number)
     }
@@ -77,7 +77,7 @@ impl TimeType {
         }
     }
 
-    /// Reference with this number on the wire; `None` if it is unknown.
+    /// Time type with this number on the wire; `None` if the number is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Ptp, Self::Gps].into_iter().find(|one| one.number() == number)
     }

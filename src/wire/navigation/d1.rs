@@ -14,7 +14,7 @@ const PAGES: u32 = 24;
 const UTC_PAGE: u32 = 10;
 /// Number of information bits in the first word of a subframe.
 const FIRST_BITS: usize = 26;
-/// Number of information bits in each of the other words.
+/// Number of information bits in each further word of a subframe.
 const DATA_BITS: usize = 22;
 /// Number of information bits in a subframe.
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;

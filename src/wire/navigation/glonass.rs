@@ -26,9 +26,9 @@ pub struct Glonass {
     pub slot: u8,
     /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
-    /// Day within the period of four years, from 1.
+    /// Day within the four-year interval (NT), from 1.
     pub day: u16,
-    /// Number of the period of four years, 1 from 1996 on.
+    /// Number of the four-year interval (N4); 1 is 1996 to 1999.
     pub four_years: u8,
     /// Reference time of orbit and clock, seconds of GLONASS's day: a multiple of 900 s.
     pub toe_s: u32,

@@ -91,7 +91,7 @@ pub struct Keplerian {
     pub inclination_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
-    /// Offset of the satellite's clock from the time of its system at the reference time, seconds; positive:
+    /// Offset of the satellite's clock from its constellation's system time, at the reference time, seconds; positive:
     /// the clock is ahead.
     pub clock_s: f64,
     /// Drift of the clock, s/s.

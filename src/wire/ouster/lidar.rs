@@ -23,7 +23,7 @@ pub enum Footer {
     Zero,
     /// A constant: firmware 2.3 and 2.4.
     Constant,
-    /// CRC-64/XZ of all bytes before it.
+    /// CRC-64/XZ of all bytes before the CRC.
     Crc64,
 }
 
@@ -138,8 +138,8 @@ impl<'a> PacketWriter<'a> {
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the footer's checksum or its replacement; no effect for [`LidarFormat::Legacy`]. All other bytes must
-    /// already be written.
+    /// Writes the last eight bytes of the packet as `footer` requires; no effect for [`LidarFormat::Legacy`]. All other
+    /// bytes must already be written.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);

@@ -97,7 +97,7 @@ fn time_at(layout: Layout) -> usize {
     if matches!(layout, Layout::Ruby | Layout::M1) { RUBY_TIME_AT } else { TIME_AT }
 }
 
-/// Writes the time of a packet, microseconds of POSIX time, and for an M1 the code of its time source.
+/// Writes the time of a packet, microseconds of POSIX time, and for an M1 the code `sync` of the time source.
 pub fn stamp(layout: Layout, unix_us: i64, sync: u8, out: &mut [u8]) {
     if layout == Layout::M1 {
         out[9] = sync;

@@ -48,7 +48,7 @@ pub enum Name {
     Vv,
     /// Requests the measuring parameters.
     Pp,
-    /// Requests the state.
+    /// Requests the state of the scanner.
     Ii,
     /// Turns the laser on.
     Bm,
@@ -90,7 +90,7 @@ pub enum Name {
     Rt,
     /// Restarts the scanner.
     Rb,
-    /// Requests the code of the state.
+    /// Requests the scanner's state code.
     St,
     /// Switches to sleep mode.
     Sl,
@@ -98,7 +98,7 @@ pub enum Name {
     Scip2,
 }
 
-/// Format of a requested scan, and whether it is streamed.
+/// Format of requested scans, and whether the scans are streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanCommand {
     /// Whether scans are streamed instead of sent once.

@@ -4,7 +4,7 @@ use super::coding::{decode, encode};
 use super::message::Line;
 use crate::ParseError;
 
-/// Number of characters in a line of data without its checksum.
+/// Number of characters in a full data line, without the checksum.
 pub const DATA_LINE: usize = 64;
 /// Number of characters of a timestamp.
 const TIME: usize = 4;

@@ -20,7 +20,7 @@ impl Subrange {
         1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
     }
 
-    /// The values of the subrange; `scan` must contain all of it.
+    /// The values of the subrange in `scan`, which must contain the whole subrange.
     pub fn of<T>(self, scan: &[T]) -> &[T] {
         &scan[usize::from(self.first) - 1..usize::from(self.last)]
     }
@@ -71,14 +71,13 @@ pub enum Command {
     Configuration,
     /// 0x75: requests parts of one scan, each value with its remission.
     RequestRemission(Vec<Subrange>),
-    /// 0x77: changes the configuration. If the data is shorter than the block, the rest of the block keeps its
-    /// values.
+    /// 0x77: changes the configuration. Data shorter than the configuration block changes only the block's beginning.
     Configure(Vec<u8>),
     /// Any other command.
     Other {
-        /// Code of the command.
+        /// Command code, the first byte of the payload.
         code: u8,
-        /// Data after the code.
+        /// Bytes after the command code.
         data: Vec<u8>,
     },
 }
@@ -122,13 +121,13 @@ pub enum Mode {
     },
     /// 0x40, 0x41, 0x42, 0x48: change the bit rate; the mode is unchanged.
     Rate(LineRate),
-    /// 0x50: sends all values of every scan, and the reflectivity of a part of it.
+    /// 0x50: sends all values of every scan, and the reflectivity of a part of the scan.
     Reflectivity(Subrange),
     /// Any other mode.
     Other {
-        /// Number of the mode.
+        /// Mode number.
         code: u8,
-        /// Data after the number.
+        /// Data after the number of the mode.
         data: Vec<u8>,
     },
 }

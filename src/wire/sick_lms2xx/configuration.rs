@@ -35,7 +35,7 @@ impl Default for Configuration {
 }
 
 impl Configuration {
-    /// A block with these bytes.
+    /// Configuration block with these bytes.
     pub fn from_bytes(bytes: [u8; CONFIGURATION_LEN]) -> Self {
         Self { bytes }
     }
@@ -45,7 +45,8 @@ impl Configuration {
         &self.bytes
     }
 
-    /// The block with its first bytes replaced by `prefix`; bytes beyond the block's end are ignored.
+    /// The configuration block with its first bytes replaced by `prefix`; bytes of `prefix` beyond the block's end are
+    /// ignored.
     #[must_use]
     pub fn overlaid(mut self, prefix: &[u8]) -> Self {
         let count = prefix.len().min(CONFIGURATION_LEN);

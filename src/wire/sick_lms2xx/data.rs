@@ -18,7 +18,7 @@ pub enum Unit {
 words!(Unit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
 
 impl Unit {
-    /// Unit with this number in block E and in the info word.
+    /// Unit with this number in block E and in the info word; `None` for an unknown number.
     pub fn from_code(code: u8) -> Option<Self> {
         [Self::Centimetres, Self::Millimetres, Self::Decimetres].get(usize::from(code)).copied()
     }
@@ -47,7 +47,7 @@ impl Unit {
 pub struct ScanInfo {
     /// Number of values after the info word, below 1024.
     pub count: u16,
-    /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
+    /// Angle by which a partial scan is shifted from whole degrees, in quarters of a degree: 0 to 3.
     pub quarters: u8,
     /// Whether the values are one rotation of the mirror instead of a whole scan.
     pub is_partial: bool,
@@ -87,7 +87,7 @@ impl ScanInfo {
 /// Values of one scan with their info word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
+    /// Angle by which a partial scan is shifted from whole degrees, in quarters of a degree: 0 to 3.
     pub quarters: u8,
     /// Whether the values are one rotation of the mirror instead of a whole scan.
     pub is_partial: bool,
@@ -159,7 +159,7 @@ impl MeasuringMode {
         Some(Self { code, range_bits, reflectivity_bits })
     }
 
-    /// Number of the mode.
+    /// Number of the mode in block D.
     pub fn code(self) -> u8 {
         self.code
     }
@@ -179,8 +179,9 @@ impl MeasuringMode {
         1 << self.reflectivity_bits
     }
 
-    /// Encodes a value. Ranges beyond [`MeasuringMode::max_range`] become [`SpecialValue::AboveMaximum`]. `level`
-    /// must be below [`MeasuringMode::reflectivity_levels`].
+    /// Encodes a range and a reflectivity level as a value. A range beyond [`MeasuringMode::max_range`] becomes
+    /// [`SpecialValue::AboveMaximum`]. A level of [`MeasuringMode::reflectivity_levels`] or more becomes the highest
+    /// level.
     pub fn value(self, range: Range, level: u16) -> u16 {
         let field = match range {
             Range::Units(units) if units <= self.max_range() => units,

@@ -218,7 +218,7 @@ impl Payload for MonVer {
 }
 
 impl MonVer {
-    /// Creates a message with these texts, which are truncated to 30, 10 and 30 bytes.
+    /// Creates a message. Truncates `software` to 30 bytes, `hardware` to 10, and each extension to 30.
     pub fn new<'a>(
         software: &str,
         hardware: &str,

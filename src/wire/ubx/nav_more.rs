@@ -172,12 +172,12 @@ record! {
         /// The satellites, at most 255.
         satellites: Vec<OrbitInfo>,
     }
-    /// SBAS and its corrections.
+    /// State of SBAS and of the SBAS corrections.
     #[derive(Default, Serialize)]
     NavSbas: Le {
         /// GPS time of week.
         itow_ms: u32,
-        /// PRN of the satellite whose corrections are used.
+        /// PRN of the SBAS satellite whose corrections are used.
         geo: u8,
         /// Mode: 0 off, 1 on for integrity, 3 on.
         mode: u8,

@@ -27,7 +27,7 @@ pub enum Group {
     Imu = 2,
     /// Measurements of the first GNSS receiver.
     Gps1 = 3,
-    /// Attitude, and measurements rotated by it.
+    /// Attitude, and measurements rotated by the attitude.
     Attitude = 4,
     /// Navigation solution: position, velocity and acceleration.
     Ins = 5,
@@ -40,7 +40,7 @@ impl Group {
     pub const ALL: [Self; GROUPS] =
         [Self::Common, Self::Time, Self::Imu, Self::Gps1, Self::Attitude, Self::Ins, Self::Gps2];
 
-    /// Length of each field in bytes, by its bit.
+    /// Lengths of the group's fields, bytes, in the order of the bits in the mask.
     pub fn field_lengths(self) -> &'static [usize] {
         match self {
             Self::Common => &[8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8],

@@ -54,7 +54,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Creates a line with a correct checksum of this kind.
+    /// Creates a line with a correct checksum of the kind `checksum`.
     pub fn new(body: impl Into<String>, checksum: Checksum) -> Self {
         let body = body.into();
         let sum = match checksum {
@@ -82,7 +82,7 @@ impl Line {
         (parts.next().unwrap_or_default(), parts.collect())
     }
 
-    /// Appends the line with its end.
+    /// Appends the line and its line end to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.push(b'$');
         out.extend_from_slice(self.body.as_bytes());
@@ -106,7 +106,7 @@ impl Line {
     }
 }
 
-/// Text format of a kind of number.
+/// Text format of a number, by the measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Angle, degrees, `+090.000`.
@@ -139,7 +139,7 @@ impl Format {
         }
     }
 
-    /// Number of digits after the point.
+    /// Number of digits after the decimal point.
     fn digits(self) -> usize {
         match self {
             Format::Temperature => 1,
@@ -149,7 +149,7 @@ impl Format {
         }
     }
 
-    /// Appends `,` and the number for each of `values`.
+    /// Appends `,` and the formatted number for each of `values`.
     pub fn put(self, body: &mut String, values: &[f64]) {
         for value in values {
             // Writing to a string cannot fail.
@@ -169,7 +169,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// Appends the frame.
+    /// Appends the bytes of the frame to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Frame::Line(line) => line.emit(out),
@@ -178,7 +178,7 @@ impl Frame {
     }
 }
 
-/// Finds [`Frame`]s in a stream, in either direction.
+/// Finds [`Frame`]s in a byte stream, whether the host or the device sent it.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorNav;
 

@@ -481,7 +481,7 @@ fn slot_of(kind: u8) -> Option<usize> {
     Some(LIVE_TYPES.len() + rolling)
 }
 
-/// Checksum of a stream, which is its last two bytes.
+/// Checksum for the last two bytes of a rolling stream.
 fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,

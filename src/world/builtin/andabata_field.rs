@@ -163,7 +163,7 @@ fn ground(parameters: &AndabataFieldParameters) -> HeightGrid {
     HeightGrid { cells: CELLS, cell_m: CELL_M, heights }
 }
 
-/// Distance of a point inside a rectangle from its edge, metres; 0 outside.
+/// Distance of a point from the nearest edge of the rectangle around it, metres; 0 outside.
 fn depth_inside(p: DVec2, [low, high]: &[[f64; 2]; 2]) -> f64 {
     (p - DVec2::from(*low)).min(DVec2::from(*high) - p).min_element().max(0.0)
 }

@@ -39,7 +39,7 @@ pub(super) fn draw(seed: u64, kind: u64) -> u64 {
     rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
 }
 
-/// Largest distance of a mesh from its vertical axis, metres.
+/// Largest horizontal distance of a vertex from the mesh's z axis, metres.
 pub(super) fn reach(mesh: &Mesh) -> f64 {
     let farthest = mesh.positions.iter().map(|&[x, y, _]| x * x + y * y).fold(0.0, f32::max);
     f64::from(farthest).sqrt()
@@ -64,8 +64,8 @@ impl Site<'_> {
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
     }
 
-    /// Random pose of a clump, clear of the lane. A shear makes the blades follow the slope while they stay upright. The
-    /// unscaled blades extend up to `reach` metres from the clump's middle.
+    /// Random placement of a clump of grass, clear of the lane. The clump is sheared, not rotated, to fit the slope, so
+    /// its blades stay upright. Before scaling, the blades extend up to `reach` metres from the clump's middle.
     pub fn clump_place(&self, index: u64, reach: f64) -> DAffine3 {
         let mut rng = random::stream(self.seed, GRASS_PLACE, index);
         let scale = uniform(&mut rng, 0.8, 1.2);

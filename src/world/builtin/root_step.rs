@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((bare.instances.len(), bare.ground.len()), (1, 1));
     }
 
-    /// The scene is not built here, because it takes gigabytes.
+    /// Checks the default parameters only: the default scene would take gigabytes.
     #[test]
     fn the_default_is_as_large_as_the_papers() {
         let paper = RootStepParameters::default();

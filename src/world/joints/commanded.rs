@@ -33,7 +33,7 @@ pub(super) struct Commanded {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),
-    /// Target position, and the highest rate of the motion to it.
+    /// Target position (rad or m), and the highest rate of the motion to this position (rad/s or m/s).
     Position(f64, f64),
 }
 

@@ -151,9 +151,9 @@ impl Joints {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy of the joints in
-    /// another process. For each commanded joint: the number of the first millisecond, then position and rate at each
-    /// whole millisecond.
+    /// Stored motion of the commanded joints from millisecond `from` on, for a copy of the joints in another process.
+    /// For each commanded joint: the number of the first millisecond, then position (rad or m) and rate (rad/s or m/s)
+    /// at each whole millisecond.
     pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
         self.commanded().map(|joint| joint.knots_from(from)).collect()
     }
@@ -181,7 +181,7 @@ pub struct Carrier<'a> {
     joint: usize,
 }
 
-/// Pose and motion of the part that a joint moves, relative to the robot's body and in its axes.
+/// Pose and motion of the part that a joint moves, relative to the robot's body and in the body's axes.
 #[derive(Clone, Copy, Debug)]
 pub struct CarrierMotion {
     /// Pose of the part.
@@ -222,7 +222,8 @@ impl CarrierMotion {
         }
     }
 
-    /// Motion of the part that `joint` moves, if `joint` is mounted on this part and has the state `state`.
+    /// Motion of the part that `joint` moves in the state `state`. `self` is the motion of the part that carries
+    /// `joint`.
     fn moved(&self, joint: &Joint, state: &JointState) -> Self {
         let base = self.of_point(joint.parent_from_joint);
         let axis = base.body_from_point.direction(joint.axis);
@@ -257,7 +258,7 @@ impl CarrierMotion {
     }
 }
 
-/// Motion of a point that a joint carries, relative to the robot's body and in its axes.
+/// Motion of a point that a joint carries, relative to the robot's body and in the body's axes.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMotion<C> {
     /// Pose of the point.

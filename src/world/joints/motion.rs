@@ -62,10 +62,11 @@ impl Scheduled {
     }
 }
 
-/// The joint's own time, seconds, with its first and second derivative. It stops while a fault holds the joint.
+/// Time of the joint's motion, seconds, and its first and second derivative. The time stops while a fault holds the
+/// joint.
 ///
-/// The rate of this time decreases linearly to zero from the start of each window of the fault, and increases linearly to
-/// one before the window's end. In a window that is too short for this, the rate decreases during the first half and
+/// The rate of this time decreases linearly to zero from the start of each window of the fault, and increases linearly
+/// to one before the window's end. In a window that is too short for this, the rate decreases during the first half and
 /// increases during the second half, without reaching zero.
 fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let schedule = &jam.schedule;

@@ -88,7 +88,7 @@ impl<'a> Assembly<'a> {
         self.warnings.lines().collect()
     }
 
-    /// Returns the value of `outcome`; if it is a fault, records the fault and returns `None`.
+    /// Returns the value of `outcome`; if `outcome` is a fault, records the fault and returns `None`.
     pub fn keep<T>(&mut self, outcome: Result<T, Fault>) -> Option<T> {
         outcome.map_err(|fault| self.faults.add(fault)).ok()
     }
@@ -126,8 +126,8 @@ impl<'a> Assembly<'a> {
         texture
     }
 
-    /// Colours of the image file at `path`, which [`Assembly::texture`] has read for [`Channel::First`]; `None` if it has
-    /// not, or if colours are not requested or exceed the limit of texels.
+    /// Colours of the image file at `path`, which [`Assembly::texture`] has read for [`Channel::First`]; `None` if it
+    /// has not, or if colours are not requested or exceed the limit of texels.
     pub fn colour_map(&self, path: &Path) -> Option<ColourMap> {
         self.colours.get(path).cloned().flatten()
     }
@@ -211,9 +211,10 @@ impl<'a> Assembly<'a> {
         taken
     }
 
-    /// Gives `material` the finish that its name indicates, if any. Glass, water and mirrors also get the reflectance of the
-    /// name, unless `is_measured`: the reflectance then comes from a spectrum. A material named as glass keeps its finish if
-    /// it has a texture, which counts as a picture of the glass. A glossy name has an effect only on a diffuse material.
+    /// Gives `material` the finish that its name indicates, if any. Glass, water and mirrors also get the reflectance
+    /// of the name, unless `is_measured`: the reflectance then comes from a spectrum. A material named as glass keeps
+    /// its finish if it has a texture, which counts as a picture of the glass. A glossy name has an effect only on a
+    /// diffuse material.
     pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
         let named = materials::by_name(&material.name);
         match named.finish {
@@ -237,8 +238,8 @@ impl<'a> Assembly<'a> {
         (self.scene.materials.len() - 1) as MaterialId
     }
 
-    /// Adds a mesh with valid indices, without its degenerate triangles; returns its index. `None` if the mesh is unusable,
-    /// after a fault at `place`.
+    /// Removes degenerate triangles from `mesh`, adds the mesh, and returns the index of the mesh in the scene. Vertex
+    /// indices must be valid. If the mesh is unusable, records a fault at `place` and returns `None`.
     pub fn add_mesh(&mut self, mut mesh: Mesh, place: &Place) -> Option<u32> {
         let mut bounds = [DVec3::INFINITY, DVec3::NEG_INFINITY];
         for position in &mesh.positions {
@@ -278,8 +279,8 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Adds a visible instance of `mesh`, unless its transform is invalid, it is too far from the origin, or the scene is
-    /// full.
+    /// Adds a visible instance of `mesh`, unless the transform is invalid, the instance is too far from the origin, or
+    /// the scene is full.
     pub fn add_instance(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.instances.len(), place)
@@ -319,8 +320,8 @@ impl<'a> Assembly<'a> {
         Ok(self.scene)
     }
 
-    /// Checks that a scene can have `count` more visible instances; `None`, after a fault, if it cannot. The instances are
-    /// not counted here.
+    /// Checks that a scene can have `count` more visible instances; `None`, after a fault, if it cannot. The instances
+    /// are not counted here.
     pub fn room_for(&mut self, count: u64, place: &Place) -> Option<()> {
         let count = count.saturating_add(self.scene.instances.len() as u64);
         let limit = MAX_INSTANCES as u64;
@@ -340,8 +341,8 @@ impl<'a> Assembly<'a> {
         room
     }
 
-    /// Creates an instance. `None` after a fault if its transform cannot be inverted, or after a warning if it is too far
-    /// out.
+    /// Creates an instance. `None` after a fault if its transform cannot be inverted, or after a warning if it is too
+    /// far out.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
         let instance = Instance { mesh, world_from_mesh: transform };
         if let Some(problem) = transform_problem(&instance) {

@@ -622,8 +622,8 @@ impl<'a> Loader<'a> {
 #[derive(Default)]
 struct MeshBuild {
     mesh: Mesh,
-    /// Index of the first vertex that was read from an accessor of positions and, for textured primitives, an accessor
-    /// of texture coordinates with a material.
+    /// Index of the first vertex that was read from a position accessor. Key: the position accessor and, for textured
+    /// primitives, the texture coordinate accessor and the material.
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
     /// Whether any vertex has texture coordinates.
     textured: bool,

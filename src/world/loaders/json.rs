@@ -57,8 +57,8 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Position of the value. Columns beyond a few thousand are counted in bytes, because counting characters
-    /// would take too long in a large file with a single line.
+    /// Position of the value in the JSON file. Columns beyond a few thousand are counted in bytes, because counting
+    /// characters would take too long in a large file with a single line.
     pub fn place(&self) -> Place {
         let document = self.document;
         let offset = self.text.as_ptr() as usize - document.text.as_ptr() as usize;
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         Fault::new(self.place(), problem)
     }
 
-    /// Creates a fault that this value is not of the kind `expected`, such as "an array".
+    /// Creates a fault which says that `expected`, such as "an array", was expected in place of this value.
     pub fn wrong(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::wrong(expected, self.text))
     }

@@ -21,7 +21,7 @@ use crate::world::scene::{Finish, Material};
 pub(super) struct Statement {
     /// Name after `newmtl`.
     pub name: String,
-    /// `Kd` as written, and its position. Lasers use the red component.
+    /// Diffuse colour `Kd` as written in the file, and its position in the file. Lasers use the red component.
     diffuse: Option<(Rgb, Place)>,
     /// File named by `Kd spectral`, and its position.
     spectrum: Option<(String, Place)>,
@@ -47,7 +47,7 @@ const USUAL_HIGHLIGHT: f32 = 0.5;
 /// Opacity from which a material counts as opaque.
 const OPAQUE: f32 = 0.99;
 
-/// The materials of a file, in its order. Statements that the simulation does not need are skipped.
+/// The materials of an .mtl file, in the order of the file. Statements that the simulation does not need are skipped.
 pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut materials: Vec<Statement> = Vec::new();

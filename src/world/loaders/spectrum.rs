@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>),
     Ok((reflectance, (shortest_um < VISIBLE_UM).then_some(colour)))
 }
 
-/// The value of a spectrum at one wavelength.
+/// Interpolates a spectrum at the wavelength `at_um`, micrometres.
 struct Sample {
     at_um: f64,
     /// The nearest wavelengths of the file on either side, with their values.

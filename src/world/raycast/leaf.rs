@@ -302,8 +302,8 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
-/// Depths at which a ray meets the planes of triangles, and the errors of these depths. For the triangles in `far`,
-/// they are computed in double precision; the others are returned unchanged.
+/// Depths at which a ray meets the planes of triangles, and the errors of the depths. For the triangles in `far`, both
+/// are computed in double precision; for the other triangles, `depths` and `errors` are returned unchanged.
 #[inline(never)]
 fn precise_on(
     target: &Target,
@@ -319,7 +319,7 @@ fn precise_on(
 }
 
 impl Bundle {
-    /// Makes a triangle the nearest hit of `ray`, with these bounds of its depth.
+    /// Makes a triangle the nearest hit of `ray`, with the bounds `low` and `high` of the hit's depth.
     #[inline(always)]
     fn accept(&mut self, ray: usize, [low, high]: [f32; 2], place: u32, slot: u32) {
         self.depth_low[ray] = low;

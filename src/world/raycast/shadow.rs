@@ -385,7 +385,7 @@ pub fn load<S: Simd>(simd: S, values: &PerRay<f32>, register: usize) -> f32x8<S>
     f32x8::simd_from(simd, *of_register(values, register))
 }
 
-/// The value of one ray in all lanes.
+/// A register with the value of the ray `ray` in all lanes.
 #[inline(always)]
 pub fn splat<S: Simd>(simd: S, values: &PerRay<f32>, ray: usize) -> f32x8<S> {
     f32x8::splat(simd, values[ray])

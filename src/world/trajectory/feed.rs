@@ -44,8 +44,8 @@ struct State {
     /// Log entries that [`Feed::take_log`] has not returned yet; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
-    /// The sender's last datagram, if its number or time was far from the previous ones. The next datagram may confirm
-    /// it.
+    /// The sender's last datagram, if its sequence number or time was far from those of the previous datagrams. The
+    /// next datagram may confirm it.
     stray: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
@@ -80,14 +80,14 @@ enum Logged {
     Row(Box<FeedRow>),
 }
 
-/// The kind of a log entry.
+/// Event that an entry of the pose feed's log reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedEvent {
     /// The rig's pose before the first datagram.
     Start,
     /// The first pose of a sender.
     First,
-    /// A further pose of the same sender.
+    /// A pose of the sender that also sent the previous pose.
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
@@ -173,7 +173,7 @@ impl Logged {
     }
 }
 
-/// A pose as it is sent to a copy of the feed in another process.
+/// An accepted pose, for a copy of the feed in another process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedPose {
     /// Serial number of the pose among the accepted ones, from 1.
@@ -243,15 +243,15 @@ pub enum FeedRefusal {
     /// A pose with a later sequence number, or with the same one, has already arrived.
     #[error("a later pose has already arrived")]
     Outdated,
-    /// Number or time is far from the previous ones, and no other datagram confirms it.
+    /// Sequence number or time is far from those of the previous datagrams, and no other datagram confirms it.
     #[error("its number or time is too far from the previous ones")]
     Stray,
 }
 
 impl Sender {
-    /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not decrease.
-    /// `ahead_ns` is the run's clock minus the sender's clock according to that datagram; it may decrease by at most
-    /// `limit_ns`.
+    /// Whether the sender's next datagram may have the sequence number `sequence` and the time `time_ns`. A sender's
+    /// time may stop, but not decrease. `ahead_ns` is the run's clock minus the sender's clock according to the next
+    /// datagram; it may decrease by at most `limit_ns`.
     fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
         let is_near = match sequence.checked_sub(self.sequence) {
             Some(forward) => forward <= MAX_DROPOUT,
@@ -376,8 +376,9 @@ impl Feed {
         Ok(())
     }
 
-    /// The run's clock minus the sender's clock, nanoseconds, from its previous value `known_ns` and the value `newest_ns`
-    /// of the newest datagram. If they differ too much, a clock jump is counted, and the stored poses are dropped.
+    /// The run's clock minus the sender's clock, nanoseconds, from its previous value `known_ns` and the value
+    /// `newest_ns` of the newest datagram. If they differ too much, a clock jump is counted, and the stored poses are
+    /// dropped.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
         let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
@@ -422,8 +423,8 @@ impl Feed {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes the new log rows in order. A pose is included once later poses have replaced it, or after the end of the run
-    /// (`is_over`).
+    /// Takes the new log rows in order. A pose is included once later poses have replaced it, or after the end of the
+    /// run (`is_over`).
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };

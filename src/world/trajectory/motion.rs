@@ -35,7 +35,7 @@ pub struct Trajectory {
 /// Properties of a finished trajectory; prints as one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
-    /// The kind of the trajectory, and its file if there is one.
+    /// Kind of the trajectory, such as "circle"; with the path of the file for a trajectory from a file.
     pub name: String,
     /// Length of the path or lap, metres; `None` if the motion is endless or the robot stands still.
     pub length_m: Option<f64>,
@@ -123,7 +123,7 @@ impl Trajectory {
         Ok(made)
     }
 
-    /// The same motion, but from rest: it reaches its full speed after the ramp of `start`.
+    /// Returns the trajectory with a start from rest: the robot reaches full speed after the ramp of `start`.
     #[must_use]
     pub fn starting_from_rest(mut self, start: Start) -> Self {
         if !self.description.closed
@@ -192,7 +192,7 @@ impl Trajectory {
         }
     }
 
-    /// The curve's parameter and its derivatives with respect to time.
+    /// The curve's parameter at `t_s` seconds, and its first and second derivative with respect to time.
     fn progress(&self, t_s: f64) -> [f64; 3] {
         let Some(start) = &self.start else { return self.progress.at(t_s) };
         let [own_s, pace, pace_change] = start.at(t_s);

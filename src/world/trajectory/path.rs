@@ -215,7 +215,7 @@ pub enum PathFault {
     Cusp { near_m: DVec3 },
 }
 
-/// A path through points, with its deviation from them.
+/// A smooth path through given points, with the path's deviation from the points.
 #[derive(Clone, Debug)]
 pub struct FittedPath {
     /// Position over arc length.

@@ -36,7 +36,7 @@ impl Progress {
         Self::Stop { rate, brake_from_s, brake_s, end: length }
     }
 
-    /// The parameter with its first and second derivative by time, at `t_s` seconds.
+    /// The curve's parameter at `t_s` seconds, and its first and second derivative by time.
     pub fn at(&self, t_s: f64) -> [f64; 3] {
         match *self {
             Self::Steady { rate } => [rate * t_s, rate, 0.0],

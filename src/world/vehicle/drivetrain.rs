@@ -50,7 +50,7 @@ impl Twist {
     }
 }
 
-/// Relation of the body's rotation to its wheels.
+/// Kind of steering, with the dimensions that determine the body's rotation.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
     /// Skid steering: a difference between the speeds of the two sides turns the body.
@@ -181,7 +181,7 @@ impl Drivetrain {
         finite(speed_m_s).clamp(-self.max_speed_m_s, self.max_speed_m_s)
     }
 
-    /// Advances the state by `dt_s` seconds.
+    /// Advances the motors and the steering by `dt_s` seconds.
     pub fn advance(&mut self, dt_s: f64) {
         let State { setpoint_m_s, speed_m_s, steering_setpoint_rad, steering_rad } =
             &mut self.state;

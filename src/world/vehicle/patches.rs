@@ -9,12 +9,12 @@ use std::f64::consts::TAU;
 use crate::config::rig::drive::{DriveModel, IcrVariation};
 use crate::world::random;
 
-/// Identifier of the random stream of the centres of rotation.
+/// Identifier of the random stream for the instantaneous centres of rotation (ICR).
 const ICR: u64 = 0x1C12;
-/// Smallest distance of a centre of rotation, as a share of the average.
+/// Smallest distance between body and centre of rotation, as a share of the average distance.
 const LEAST: f64 = 0.2;
 
-/// Variation of the distances of the centres of rotation along the path.
+/// Variation, along the path, of the distances between the body and the centres of rotation of its tracks.
 #[derive(Clone, Debug)]
 pub(super) struct Patches {
     variation: Option<IcrVariation>,
@@ -29,7 +29,7 @@ impl Patches {
         Self { variation }
     }
 
-    /// Factors of the distances of the left and right centres of rotation after `way_m` metres of travel.
+    /// Factors for the distances of the left and the right centre of rotation, after `way_m` metres of travel.
     pub fn icr_scale(&self, way_m: f64) -> [f64; 2] {
         let Some(variation) = &self.variation else { return [1.0; 2] };
         [0, 1].map(|side| {

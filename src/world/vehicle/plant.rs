@@ -106,7 +106,8 @@ impl Plant {
         }
     }
 
-    /// Puts the robot to rest at its start position on `ground`. Returns false if none of the wheels has ground below it.
+    /// Puts the robot to rest at its start position on `ground`. Returns false if none of the wheels has ground below
+    /// it.
     pub fn stand_on(&mut self, ground: Arc<dyn GroundHeight>) -> bool {
         let [x, y, z, _, _, yaw, ..] = self.start;
         let found = self.heights(ground.as_ref(), [x, y, yaw], [z; 4]);
@@ -255,7 +256,8 @@ impl Plant {
         rates
     }
 
-    /// Heights of the wheels after a step in which the body moves to `place` (x, y, yaw), where it has these rates.
+    /// Heights of the wheels after a step that moves the body to `place` (x, y, yaw); `rates` are the rates of the body
+    /// there.
     fn wheels_at(&mut self, place: [f64; 3], rates: &Course, speed_m_s: f64) -> AtWheels {
         let from = self.riding.wheels_m;
         let Some(ground) = self.ground.clone() else { return from };
@@ -286,8 +288,8 @@ impl Plant {
         })
     }
 
-    /// Heights of the ground directly under the wheels; NaN for a wheel without ground below it. If the vehicle drives on
-    /// a plane without terrain, returns the heights of its wheels.
+    /// Heights of the ground directly under the wheels; NaN for a wheel without ground below it. If the vehicle drives
+    /// on a plane without terrain, returns the heights of its wheels.
     fn terrain_now(&self) -> AtWheels {
         let Some(ground) = &self.ground else { return self.riding.wheels_m };
         let [x, y, _, _, _, yaw, ..] = self.course;

@@ -26,7 +26,8 @@ const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
 const GRAVITY_M_S2: f64 = 9.80665;
 /// Stiffness of an end stop, as a multiple of the spring's.
 const STOP_STIFFNESS: f64 = 10.0;
-/// Stability limit of the integration: largest product of the fastest rate of the equations (rad/s) and the step (s).
+/// Largest permitted product of the integration step (s) and the fastest rate (rad/s) in the equations of motion;
+/// larger products make the integration inaccurate or unstable.
 const STABLE: f64 = 0.5;
 
 /// Heights of wheels: front left, front right, rear left, rear right, metres.
@@ -59,7 +60,7 @@ pub(super) struct Ride {
     inertia_kg_m2: [f64; 2],
     /// Stroke of the springs; `None` for rigid wheels, which neither lift off nor have a stop.
     stroke: Option<Stroke>,
-    /// Number of equal parts of a step of [`Ride::advance`].
+    /// Number of integration steps in each call of [`Ride::advance`].
     parts: u32,
     step_s: f64,
 }

@@ -151,8 +151,8 @@ impl LivoxFirst {
         Some(done(is_done))
     }
 
-    /// Connects a host by the data of its handshake; returns whether it succeeds. It fails if another host is
-    /// connected, or if the data are invalid or contain port 0.
+    /// Connects the host `host`, which sent a handshake with `data`; returns whether the host is then connected. The
+    /// handshake fails if another host is connected, or if `data` is invalid or contains port 0.
     fn connect(&mut self, host: IpAddr, data: &[u8]) -> bool {
         let Ok(Handshake { ip, data_port, command_port, imu_port }) = Handshake::parse(data) else {
             return false;
@@ -276,7 +276,8 @@ impl LivoxFirst {
         self.follow(down_at);
     }
 
-    /// If a restart is planned, plans its states again, because the state before the restart has changed.
+    /// Plans the states of a planned restart again, because the state before the restart has changed. Does nothing if
+    /// no restart is planned.
     fn renew_restart(&mut self) {
         if let Some(down_at) = self.clock.goes_down_at() {
             self.states.restart(down_at);

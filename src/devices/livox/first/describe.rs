@@ -3,7 +3,7 @@
 use super::profile::FirstProfile;
 use crate::describe::{Rows, Section, lidar_sections};
 
-/// Sections of the description between the product's name and its sources.
+/// Sections that `menura profiles NAME` prints between the product's name and the profile's sources.
 pub(super) fn sections(driver: &FirstProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

@@ -10,7 +10,7 @@ use glam::{DVec2, DVec3};
 use super::super::complex::{ClosedForm, Lanes, Motions, Term, forward, sum};
 use super::profile::Form;
 
-/// Number of powers, from 0 on, of the complex number of each prism's rotation.
+/// The rotation of each prism is a complex number; its powers from 0 to `POWERS` - 1 are computed.
 const POWERS: usize = 6;
 
 /// A closed form of beam directions as complex numbers: left component plus i times up component of the unit vector.
@@ -120,8 +120,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). At the start of the run, the prisms
-    /// have rotated for `start_s` seconds.
+    /// Pattern of `form` with the given pulse rate and prism speeds. At the start of the run, the prisms have rotated
+    /// for `start_s` seconds.
     pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
         let before = (start_s / group_s).round() + form.shape().first;

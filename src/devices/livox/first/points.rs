@@ -45,8 +45,8 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// Encoder of a unit whose detection threshold is the signal `threshold`. `is_judging`: tags mark weak points and
-    /// points between two objects.
+    /// Encoder of points for a unit with the detection threshold `threshold`, a signal strength. With `is_judging`,
+    /// tags mark weak points and points between two objects.
     pub fn new(profile: PointProfile, is_judging: bool, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         Self { is_judging, weak_signal: weak_signal(threshold), reflectivities }

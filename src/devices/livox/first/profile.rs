@@ -65,7 +65,7 @@ keys! {
     /// Identity that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
-        /// The number of the product.
+        /// Livox's number for the product (`dev_type`).
         pub device_type: u8, byte();
         /// Product that the unit reports.
         pub product: String, Ascii(64, "a name");
@@ -267,7 +267,7 @@ impl FirstSettings {
 }
 
 impl FirstProfile {
-    /// Index of the port of IMU samples, after the port of points.
+    /// Index of the IMU port; the point port has index 0.
     pub const IMU: PortIndex = PortIndex(1);
     /// Index of the port of status messages.
     pub const STATUS: PortIndex = PortIndex(2);

@@ -32,8 +32,8 @@ pub(super) struct ModeGuess {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,
-    /// Number of adjacent pairs that are nearly equal only with this bit in the range, minus the number of pairs that are
-    /// nearly equal only without it or are both "no echo".
+    /// Number of pairs of adjacent values that are nearly equal only with this bit in the range, minus the number of
+    /// pairs that are nearly equal only without the bit or are both "no echo".
     votes: i64,
 }
 

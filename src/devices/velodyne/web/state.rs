@@ -10,7 +10,7 @@ use crate::velodyne::Velodyne;
 use crate::velodyne::web_settings::WebProfile;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The document at `path`, if it exists.
+/// JSON document at the URL path `path`; `None` for other paths.
 pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
     Some(match path {
         "/cgi/status.json" => status(unit),

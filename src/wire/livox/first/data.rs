@@ -74,7 +74,7 @@ impl Format {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or(0, |(number, _)| *number)
     }
 
-    /// Format with this number on the wire; `None` if it is unknown.
+    /// Format with this number on the wire; `None` if the number is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, format)| *format)
     }

@@ -141,7 +141,7 @@ impl Spaced {
         Self { spacing, cells: HashMap::new() }
     }
 
-    /// Adds the position and returns true if it is far enough from all others.
+    /// Adds the position `p` and returns true if `p` is far enough from all positions added before.
     fn take(&mut self, p: DVec2) -> bool {
         let cell = (p / self.spacing).floor().as_i64vec2();
         for x in -1..=1 {
@@ -164,7 +164,7 @@ struct Polygon {
     trapezoids: Vec<Trapezoid>,
     /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
-    /// Corners of a polygon without area, whose edges run along a line and back, or stay at a point. Otherwise empty.
+    /// Corners of a polygon with an area of 0, such as a line or a point. Empty for other polygons.
     line: Vec<DVec2>,
 }
 

@@ -247,7 +247,7 @@ fn everything_wrong_is_told_at_once() {
     );
 }
 
-/// MAVS loads these odd scenes. They give one warning for each kind.
+/// A scene with oddities that MAVS accepts is loaded.
 #[test]
 fn odd_scenes_are_put_up_with() {
     let files = files()

@@ -202,9 +202,9 @@ const _: () = assert!(std::mem::offset_of!(RayHits<1>, normal) == 48);
 const _: () = assert!(std::mem::offset_of!(RayHits<1>, instance) == 48 + 7 * 4);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, normal) == 384);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, instance) == 384 + 7 * 32);
-/// Row of `RTCHitN`, as filter functions receive it, with the first weight.
+/// Row of the first barycentric weight in the `RTCHitN` that filter functions receive.
 const HIT_ROW_WEIGHTS: usize = 3;
-/// Row of `RTCHitN` with the index of the triangle.
+/// Row of the triangle's index in `RTCHitN`.
 const HIT_ROW_PRIMITIVE: usize = 5;
 
 impl<const LANES: usize> RayHits<LANES> {

@@ -111,7 +111,7 @@ impl EmbreeCaster {
         Ok(Self { built: Arc::new(built), packets: settings.packets })
     }
 
-    /// A caster of the same scene that traces packets of this size.
+    /// A caster for the same scene that traces rays in packets of the size `packets`.
     pub fn in_packets_of(&self, packets: Packets) -> Self {
         Self { built: self.built.clone(), packets }
     }

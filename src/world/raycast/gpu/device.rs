@@ -36,8 +36,8 @@ const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// Size of one upload, bytes.
 const UPLOAD: usize = 64 << 20;
 
-/// A pulse as the kernel reads it: origin, direction, half-axes, start and range, [`scene_word`], and the scene's
-/// largest coordinate.
+/// A pulse as the kernel reads it: origin (x, y, z), direction, first and second half-axis, start and range in metres,
+/// [`scene_word`], and the scene's largest coordinate in metres.
 pub type PackedPulse = [f64; 16];
 /// A hit as the kernel writes it: index of the instance (or [`NONE`] or [`UNDECIDED`]), index of the triangle, bits of
 /// range and cosine.

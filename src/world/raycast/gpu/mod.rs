@@ -169,7 +169,7 @@ fn mb(bytes: u64) -> u64 {
 /// Casts pulses through the scenes of [`BvhCaster`]s on a GPU, with the same bits as the processor.
 pub struct GpuCaster {
     cpu: Arc<BvhCaster>,
-    /// The caster of the static scene, followed by those of bodies.
+    /// The caster of the static scene, followed by the casters of moving bodies.
     scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
@@ -422,7 +422,7 @@ struct Part<'a> {
     hits: &'a mut [Hit],
 }
 
-/// The pulse as the kernel reads it; `None` if a number is too large for the kernel.
+/// Converts a pulse to the kernel's format; `None` if a coordinate is too large for the kernel.
 fn pack(pulse: &Pulse, scene: usize, extent: f32) -> Option<PackedPulse> {
     let vectors = [pulse.origin, pulse.direction, pulse.half_axis_u, pulse.half_axis_v];
     let mut packed = [0.0; 16];
