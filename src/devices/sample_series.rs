@@ -76,7 +76,7 @@ pub fn with_noise(
 pub struct InertialSamples {
     /// State of the requests.
     pub series: SampleSeries,
-    /// Measured samples, in order of time.
+    /// Measured samples that the device still needs for its packets, in order of time.
     pub waiting: VecDeque<InertialTruth>,
 }
 

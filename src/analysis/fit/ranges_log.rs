@@ -98,7 +98,8 @@ pub struct RangeLog {
 }
 
 impl RangeLog {
-    /// Adds a range of a laser to the cell `place`; an error if the log has too many cells.
+    /// Adds a range of the laser `laser` to that laser's cell with the index `place`. `direction_deg` is azimuth and
+    /// elevation. Returns an error if the log would get more than [`MAX_CELLS`] cells.
     fn see(
         &mut self,
         laser: u16,

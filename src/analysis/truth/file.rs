@@ -180,8 +180,8 @@ impl<R: Read> TruthReader<R> {
         if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
     }
 
-    /// Reads the rest of the file. Only this verifies the whole file, because a damaged record may look like a record
-    /// of another kind.
+    /// Reads the file to its end, where its last checksums are, and so verifies all of it. If reading stops earlier,
+    /// damage can stay unnoticed: a damaged record may look like one of a kind that is skipped.
     ///
     /// # Errors
     /// The file cannot be read, is damaged or is incomplete.

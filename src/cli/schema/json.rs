@@ -245,7 +245,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Replaces all large repeated parts by references; returns the parts by name.
+    /// Replaces each large part that occurs more than once in the schema `whole` by references. Returns these parts by
+    /// name. A part that is not inside any key is called `name`.
     fn take_from(whole: &mut Json, name: &str) -> Map<String, Json> {
         let mut shared = Self::default();
         shared.count(whole);

@@ -8,7 +8,7 @@ const MOST_OPEN: usize = 3;
 /// Largest image that is reassembled, bytes.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Images in progress.
+/// Images of which only some packets have arrived so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     open: Vec<Open>,

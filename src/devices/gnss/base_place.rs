@@ -57,7 +57,8 @@ pub const AROUND_CODE_M: f64 = 2.4;
 const STEP_M: f64 = 0.16;
 /// Number of tested positions that are refined: those with the highest scores.
 const CANDIDATES: usize = 8;
-/// Smallest number of phase differences for a solution; fewer can be whole numbers by chance.
+/// Smallest number of phase differences between satellites from which a position is accepted. Fewer differences can
+/// agree with a wrong position by chance.
 const LEAST_DIFFERENCES: usize = 8;
 /// Mean cosine of the phase residuals above which the phases agree with a position. Residuals of a fourteenth of a
 /// wavelength have this cosine.

@@ -223,7 +223,8 @@ impl TwoPoint {
         }
     }
 
-    /// `slope` and `shift` (see the description of the module) of the range along a beam with this heading.
+    /// Slope and shift (metres) of the near-point correction along a beam with this heading. From the distance `D`, the
+    /// raw distance plus `distance_m`, a driver computes the range `D (1 + slope) + shift`.
     fn along(&self, Heading { sin, cos }: Heading) -> (f64, f64) {
         let [forward, left] = self.exit_m;
         let (offset_x, offset_y) = (forward * sin - left * cos, forward * cos + left * sin);

@@ -107,9 +107,9 @@ pub enum CycleStarts {
         /// Time from the packet's first firing to its departure, nanoseconds.
         packet_end_ns: u64,
     },
-    /// S1: cycles start on a time grid, at the last grid point that is not later than their start at the mean rate. A
-    /// cycle therefore lasts one or two grid steps, as in a capture. The packet leaves one grid step after the start of
-    /// its last cycle.
+    /// S1: each cycle starts at a whole multiple of a fixed time, the grid step. Its start is computed from the mean
+    /// rate and rounded down to such a multiple. A cycle therefore lasts one or two grid steps, as in a capture. The
+    /// packet leaves one grid step after the start of its last cycle.
     Grid {
         /// Step of the grid, nanoseconds.
         grid_ns: u64,

@@ -27,7 +27,7 @@ pub enum Level {
     Fatal = 4,
 }
 
-/// A code that the unit reports.
+/// Fault that makes the unit report a diagnostic code of its health management system (HMS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hms {
     /// Number of the code, for example 0x0102: ambient temperature too high.

@@ -21,7 +21,7 @@ const BETWEEN_M: f32 = 1.0;
 /// A return counts as weak if its signal is below this multiple of the detection threshold; an assumption.
 const WEAK_BELOW: f32 = 2.0;
 
-/// Settings for points from a given time on.
+/// Settings and state of a unit, as far as they affect its points. Each change gives a new `Mode`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
     /// Whether points are sent at all.
@@ -39,8 +39,8 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Group of the pattern from which the points of `group` take their directions. A repetitive pattern starts again
-    /// from group 0.
+    /// Index, in the scan pattern, of the directions for the points of group number `group`. A repetitive pattern
+    /// starts again at index 0 after `repeats_after` groups.
     pub fn group(&self, group: u64) -> u64 {
         self.repeats_after.map_or(group, |period| group % period)
     }

@@ -234,7 +234,8 @@ impl OusterClock {
         &self.sentence
     }
 
-    /// Processes a signal that arrived at `at`. Its bytes are used only if the multipurpose input reads NMEA (`input`).
+    /// Processes a signal that arrived at `at`. `input` has the settings for reading bytes as NMEA; it is `None` if the
+    /// multipurpose input does not read NMEA, and bytes are then ignored.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal, input: Option<NmeaInput>) {
         match (signal, input) {
             (CableSignal::PulsePerSecond(true), _) => self.handle_pulse(at),

@@ -24,7 +24,7 @@ const SETTINGS: MasterSettings = MasterSettings {
 #[derive(Clone, Debug)]
 pub struct VirtualLine {
     master: PtpMaster,
-    /// Messages on the line: arrival time; true if the message goes to the slave, false if to the master; bytes.
+    /// Messages on the line: arrival time, direction (true: to the slave, false: to the master), bytes.
     under_way: VecDeque<(SimTime, bool, Vec<u8>)>,
 }
 

@@ -27,7 +27,7 @@ pub struct DataConfig {
     pub position: u8,
     /// Location name: 1 sent, 0 not sent.
     pub name: u8,
-    /// Comment, which is empty: 1 sent, 0 not sent.
+    /// Whether telegrams have a comment: 1 yes, 0 no. The comment itself is always empty.
     pub comment: u8,
     /// Time of the clock: 1 sent, 0 not sent.
     pub time: u8,

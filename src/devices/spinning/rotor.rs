@@ -79,8 +79,8 @@ impl Rotor {
         rotor
     }
 
-    /// A rotor that already rotates at `rpm` at the start of the run, when its angle is `turn`. Its motor
-    /// accelerates by `acceleration_rpm_s`, at least 1.
+    /// A rotor that has the speed `rpm` and the angle `turn` (in rotations) at the start of the run. Its motor can
+    /// change the speed by `acceleration_rpm_s` per second; 0 counts as 1.
     pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
         let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };
         Self {

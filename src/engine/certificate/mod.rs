@@ -103,7 +103,7 @@ pub struct Sending {
 pub struct Right {
     /// Description of the requested right.
     pub wish: String,
-    /// Whether the system granted the right.
+    /// Whether the operating system granted the requested right, for example real-time priority.
     pub granted: bool,
     /// Reason why the system refused the right; `None` if it was granted.
     pub refused_because: Option<String>,

@@ -123,8 +123,9 @@ pub struct Row {
     pub at: SimTime,
     /// Index of the fault in the run: first the faults of the rig, then those that are started during the run.
     pub fault: usize,
-    /// Stream and number of the packet; `None` if the row concerns no packet, such as the start of a fault. Numbers of
-    /// a stream count from zero in the order in which the device produced the packets.
+    /// Packet that this row of the log is about: its stream, and its number in the stream, from zero in the order in
+    /// which the device produced the packets. `None` if the row is not about a packet, but for example about the start
+    /// of a fault.
     pub packet: Option<(Stream, u64)>,
     /// Index of the active period of the fault, from 0. A fault that does not repeat has one such period.
     pub window: u64,

@@ -495,7 +495,8 @@ impl<'a> RealTimeRun<'a> {
         });
     }
 
-    /// Starts a listener thread for each input of a device's hosts.
+    /// Starts threads that receive what hosts send to a device: one for each serial line or socket on which the device
+    /// accepts input.
     fn start_listeners<'scope, 'env: 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, 'env>,

@@ -37,7 +37,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Broadcast of `satellite` at a GPS time.
+    /// The navigation data that `satellite` broadcasts at the GPS time `gps_s`.
     pub fn new(satellite: &Satellite, gps_s: i64) -> Self {
         // Two-hour intervals begin at full hours of the system's own time.
         let behind_s = if satellite.system == GnssSystem::Beidou { BEIDOU_BEHIND_S } else { 0 };

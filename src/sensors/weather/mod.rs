@@ -239,8 +239,8 @@ impl Flight<'_> {
         self.stops.iter().fold(f32::INFINITY, |nearest, stop| nearest.min(stop.range_m))
     }
 
-    /// Share of the pulse's energy that no surface has stopped, averaged over the distances from `from_m` to `to_m`. A ray
-    /// that ends in between counts in part.
+    /// Share of the pulse's energy that lights the air between the distances `from_m` and `to_m`, without losses in the
+    /// air. A ray that hits a surface between the two distances counts in proportion to its length from `from_m` on.
     fn lit(&self, from_m: f64, to_m: f64) -> f32 {
         let reach = |stop: &Stop| {
             let part = (f64::from(stop.range_m) - from_m) / (to_m - from_m);

@@ -26,13 +26,13 @@ pub mod command {
     pub const FORCE_IP: u16 = 0x0004;
     /// Requests packets of the stream to be sent again.
     pub const PACKET_RESEND: u16 = 0x0040;
-    /// Reads registers.
+    /// Command of a host to read registers.
     pub const READ_REGISTER: u16 = 0x0080;
-    /// Writes registers.
+    /// Command of a host to write registers.
     pub const WRITE_REGISTER: u16 = 0x0082;
-    /// Reads memory.
+    /// Command of a host to read memory.
     pub const READ_MEMORY: u16 = 0x0084;
-    /// Writes memory.
+    /// Command of a host to write memory.
     pub const WRITE_MEMORY: u16 = 0x0086;
     /// Announces a delayed acknowledgement. The camera sends this message, so its code is that of an acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;

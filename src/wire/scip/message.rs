@@ -9,7 +9,7 @@ pub const LONGEST_LINE: usize = 71;
 /// 22 kB.
 pub const LONGEST_MESSAGE: usize = 1 << 16;
 
-/// One message.
+/// A message from a scanner to a host: its lines up to the empty line that ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The request, repeated without its line end.

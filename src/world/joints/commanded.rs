@@ -162,9 +162,9 @@ impl Commanded {
         SimTime((history.first + history.knots.len() as u64 - 1) * STEP_NS)
     }
 
-    /// Position, rate and acceleration at `t`. At a whole millisecond, the acceleration is that of the step before
-    /// it. A result therefore never depends on how far the joint has been integrated. After the known motion the
-    /// joint keeps its last position.
+    /// Position, rate and acceleration at `t`. At a whole millisecond, where the acceleration can jump, it is that of
+    /// the step that ends there, because the next step may not be computed yet. After the last computed step, the
+    /// joint stands still at its last position.
     pub(super) fn state(&self, t: SimTime) -> JointState {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let whole = t.0 / STEP_NS;

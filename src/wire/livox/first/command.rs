@@ -204,7 +204,7 @@ impl Frame {
 }
 
 record! {
-    /// Data of [`id::BROADCAST`].
+    /// Data of the message by which a lidar announces itself to hosts, [`id::BROADCAST`].
     Broadcast: Le 19 {
         /// Serial number, slot, and a zero.
         code: [u8; 16],

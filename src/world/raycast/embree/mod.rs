@@ -35,7 +35,7 @@ pub enum Packets {
 /// Options for building and tracing a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbreeSettings {
-    /// Number of rays of one call.
+    /// Largest number of rays that one call of Embree traces.
     pub packets: Packets,
     /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray passes between two adjacent triangles. Tracing is somewhat slower.
     pub robust: bool,
