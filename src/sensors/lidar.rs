@@ -265,12 +265,12 @@ impl Lidar {
             let end = SimTime(start.0 + u64::from(span_ns));
             weather.around(&self.air_optics, start, end, &mut scratch.air)
         });
-        // The air adds light between the surfaces.
-        match air {
-            None => self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered),
-            Some(_) => scratch.gathered.fill(Gathered::Unknown),
-        }
+        scratch.gathered.clear();
         scratch.gathered.resize(scratch.order.len(), Gathered::Unknown);
+        // The air adds light between the surfaces.
+        if air.is_none() {
+            self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered);
+        }
         let hits = scratch.hits.chunks_exact(stencil.len());
         let mut glimpses = scratch.glimpses.by_pulse(stencil.len());
         for (place, (&index, hits)) in scratch.order.iter().zip(hits).enumerate() {

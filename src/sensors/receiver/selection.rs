@@ -103,25 +103,6 @@ mod tests {
                 };
                 let found = selected(EchoSelection::OtherAndLast, &signals);
                 assert_eq!(found, [other.map(echo), last.map(echo)], "{signals:?}");
-                if signals.len() < 2 {
-                    for selection in [
-                        EchoSelection::First,
-                        EchoSelection::Strongest,
-                        EchoSelection::Last,
-                        EchoSelection::StrongestAndLast,
-                        EchoSelection::OtherAndLast,
-                    ] {
-                        let only = signals.first().map(|signal| Return {
-                            range_m: 10.0,
-                            intensity: 0.5,
-                            signal: f32::from(*signal),
-                        });
-                        let returns = of_one(only, selection);
-                        let found = [returns.first, returns.second];
-                        let found = found.map(|echo| echo.map(|echo| (echo.range_m, echo.signal)));
-                        assert_eq!(found, selected(selection, &signals), "{selection:?}");
-                    }
-                }
                 let both = selected(EchoSelection::StrongestAndLast, &signals);
                 assert_eq!(both, [strongest.map(echo), last.map(echo)], "{signals:?}");
                 compared += 1;
@@ -133,5 +114,28 @@ mod tests {
         assert_eq!(found, [Some((20.0, 2.0)), Some((30.0, 3.0))]);
         let found = selected(EchoSelection::OtherAndLast, &[2, 2, 2]);
         assert_eq!(found, [Some((10.0, 2.0)), Some((30.0, 2.0))]);
+    }
+
+    #[test]
+    fn a_single_echo_is_selected_as_from_several() {
+        for selection in [
+            EchoSelection::First,
+            EchoSelection::Strongest,
+            EchoSelection::Last,
+            EchoSelection::StrongestAndLast,
+            EchoSelection::OtherAndLast,
+        ] {
+            for signals in [&[][..], &[7]] {
+                let echo = |signal: &u8| Return {
+                    range_m: 10.0,
+                    intensity: 0.5,
+                    signal: f32::from(*signal),
+                };
+                let PulseReturns { first, second } = of_one(signals.first().map(echo), selection);
+                let found =
+                    [first, second].map(|echo| echo.map(|echo| (echo.range_m, echo.signal)));
+                assert_eq!(found, selected(selection, signals), "{selection:?}");
+            }
+        }
     }
 }

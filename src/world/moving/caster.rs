@@ -14,8 +14,7 @@
 //! in `benches/RESULTS.md`).
 //!
 //! A GPU casts into the scene and all bodies in one batch, and the rays of shadows into all bodies in another. The
-//! processor casts into one object after the other, and only up to the hits found so far. The resulting hits are the
-//! same.
+//! processor casts into one object after the other, pulses only up to the hits found so far. The results are the same.
 //!
 //! If a static and a moving surface have the same range, the static one is hit. Of two moving ones, the first in the
 //! rig is hit.
