@@ -195,6 +195,10 @@ pub trait Device: Send {
     /// gap were revoked, because their answers would have been too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
+    /// Learns that the oldest open request, which has this index, was revoked. By default, a device takes no notice: it
+    /// sends what the next answer has.
+    fn handle_revoked(&mut self, _index: u64) {}
+
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
 

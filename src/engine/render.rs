@@ -432,9 +432,12 @@ impl<'scope> Renderer<'scope> {
         let device = &mut self.devices[id.0];
         let is_over = |request: &mut Request| !matches!(request, Request::UnderWay { .. });
         while let Some(front) = device.requests.pop_front_if(is_over) {
+            let index = device.oldest;
             device.oldest += 1;
             let Request::Answered(measured) = front else {
                 out(Rendered::GivenUp(id));
+                device.device.handle_revoked(index);
+                device.hand_on(id, None, &mut self.wires, out);
                 continue;
             };
             let Measured { measurement, first_shown, begun_ns, .. } = *measured;

@@ -192,9 +192,14 @@ impl Device for GigeCamera {
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         if let Outcome::Pixels(pixels) = &measurement.outcome {
-            self.take_tile(measurement.request.index, pixels, measurement.picture.as_ref());
+            self.take_tile(measurement.request.index, Some((pixels, measurement.picture.as_ref())));
             self.release();
         }
+    }
+
+    fn handle_revoked(&mut self, index: u64) {
+        self.take_tile(index, None);
+        self.release();
     }
 
     fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {

@@ -175,6 +175,7 @@ impl GigeCamera {
         let stream = &mut self.stream;
         stream.triggers.clear();
         stream.line_from = now;
+        stream.next_start = stream.next_start.max(now);
         let mut voided = 0;
         for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
             frame.is_void = true;
@@ -218,7 +219,7 @@ impl GigeCamera {
     }
 
     /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. A pulse is
-    /// missed if its exposure would start in the past, or less than the shortest frame period after the previous start.
+    /// missed if its exposure would start less than the shortest frame period after the previous start.
     fn next_pulse(&mut self, pulses: &Pulses, horizon: SimTime) -> Option<SimTime> {
         let (edges, delay_ns) = (self.wanted_edges(), self.trigger_delay_ns());
         loop {
@@ -228,7 +229,7 @@ impl GigeCamera {
                 return None;
             }
             self.stream.line_from = SimTime(edge.0 + 1);
-            if start >= self.stream.next_start.max(self.now) {
+            if start >= self.stream.next_start {
                 return Some(start);
             }
             self.count(at::TRIGGERS_MISSED, 1);
@@ -279,9 +280,8 @@ impl GigeCamera {
         if self.values.get(at::TRIGGER_MODE) != 0.0 {
             return stream.triggers.pop_front_if(|start| *start < horizon);
         }
-        // Frames whose time has passed are skipped, not taken late.
-        let start = stream.next_start.max(self.now);
-        (start < horizon).then_some(start)
+        // The start does not depend on the present time, so that a busy machine sends the frames of a recording.
+        Some(stream.next_start).filter(|start| *start < horizon)
     }
 
     /// Exposure time of a frame that begins at `start`: the set value, unless a fault makes the exposure time
@@ -389,20 +389,27 @@ impl GigeCamera {
         (is_lost, effects)
     }
 
-    /// Processes the measured tile of the request `index`.
-    pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16], truth: Option<&Arc<TileTruth>>) {
-        for frame in &mut self.stream.frames {
-            let end = frame.first_request + frame.requests;
-            if index < frame.next_request || frame.next_request >= end {
-                continue;
+    /// Takes the pixels and the ground truth of the tile with the request `index`, or `None` if this request was
+    /// revoked. Its frame is then lost.
+    pub(super) fn take_tile(
+        &mut self,
+        index: u64,
+        tile: Option<(&[u16], Option<&Arc<TileTruth>>)>,
+    ) {
+        let frames = self.stream.frames.iter_mut();
+        let mut waiting = frames.filter(|frame| !frame.is_complete());
+        let Some(frame) = waiting.find(|frame| index == frame.next_request) else { return };
+        frame.next_request += 1;
+        match tile {
+            None => {
+                frame.is_lost = true;
+                if waiting.next().is_none() {
+                    self.stream.unasked.clear();
+                }
             }
-            // If requests between the expected one and `index` are missing, they were revoked.
-            frame.is_lost |= index != frame.next_request;
-            frame.next_request = end.min(index + 1);
-            if index < end {
+            Some((pixels, truth)) => {
                 frame.counts.extend_from_slice(pixels);
                 frame.tiles.extend(truth.cloned());
-                break;
             }
         }
     }

@@ -111,14 +111,29 @@ impl Bench {
     fn run_ms(&mut self, ms: u64) {
         for _ in 0..ms {
             self.now += 1_000_000;
-            let mut none = None;
-            while let Some(request) = self.camera.poll_request(SimTime(self.now)) {
-                let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
-                let pixels = vec![1000; tile.pixels()];
-                self.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
-            }
+            self.measure(true);
             self.camera.advance(SimTime(self.now));
-            self.drain(&mut none);
+            self.drain(&mut None);
+        }
+    }
+
+    /// Runs for `ms` on a machine that has no time to measure.
+    fn starve_ms(&mut self, ms: u64) {
+        self.now += 1_000_000 * ms;
+        self.camera.advance(SimTime(self.now));
+        self.drain(&mut None);
+    }
+
+    /// Answers all measurements that are requested now with grey images, or revokes them.
+    fn measure(&mut self, is_in_time: bool) {
+        while let Some(request) = self.camera.poll_request(SimTime(self.now)) {
+            let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
+            let pixels = vec![1000; tile.pixels()];
+            if is_in_time {
+                self.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
+            } else {
+                self.camera.handle_revoked(request.index);
+            }
         }
     }
 

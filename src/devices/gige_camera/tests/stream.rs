@@ -156,6 +156,57 @@ fn chunks_come_with_images() {
     assert_eq!(bench.write_as(1, at::CHUNK_MODE, 0), status::BUSY);
 }
 
+/// A machine that is busy for two seconds measures late, but the same frames.
+#[test]
+fn late_frames_keep_their_times() {
+    let stamps = |starved_ms| {
+        let mut bench = Bench::new();
+        bench.open();
+        bench.write(at::START, 1);
+        bench.run_ms(250);
+        bench.starve_ms(starved_ms);
+        bench.run_ms(3000 - starved_ms);
+        bench.leaders()
+    };
+    assert_eq!(stamps(0).len(), 31);
+    assert_eq!(stamps(2000), stamps(0));
+}
+
+/// Frames whose measurements come too late are dropped, also if none of their measurements is in time. Block ids and a
+/// register count them.
+#[test]
+fn revoked_frames_are_counted() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::START, 1);
+    bench.run_ms(250);
+    let first = bench.leaders().len() as u64;
+    bench.starve_ms(2000);
+    bench.measure(false);
+    bench.run_ms(450);
+    let blocks: Vec<_> = bench.leaders().iter().map(|(block, _)| *block).collect();
+    let dropped = bench.read(at::FRAMES_DROPPED);
+    assert!((19..=21).contains(&dropped), "{dropped}");
+    let next = first + u64::from(dropped) + 1;
+    let wanted: Vec<_> = (1..=first).chain(next..next + blocks.len() as u64 - first).collect();
+    assert_eq!(blocks, wanted);
+    assert!(blocks.len() as u64 - first >= 4, "{blocks:?}");
+}
+
+/// After a camera has waited for triggers, it takes frames from now on.
+#[test]
+fn free_running_frames_begin_at_the_present() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::TRIGGER_MODE, 1);
+    bench.write(at::START, 1);
+    bench.run_ms(2000);
+    assert_eq!(bench.leaders(), []);
+    bench.write(at::TRIGGER_MODE, 0);
+    bench.run_ms(450);
+    assert!((4..=5).contains(&bench.leaders().len()), "{:?}", bench.leaders());
+}
+
 #[test]
 fn numbers_wrap_past_zero() {
     let mut bench = Bench::with(|settings| settings.first_block = 65_534);
