@@ -66,7 +66,7 @@ impl Cmd {
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
         if hosts.is_none() {
-            // A recording without a command log has no host.
+            // A recording without a host log has no host.
             setup::start_streams(&mut rig);
         }
         self.refuse_what_is_there(&rig)?;

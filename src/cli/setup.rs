@@ -70,10 +70,10 @@ pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
 
-/// Largest size of a command log, bytes.
+/// Largest size of a host log, bytes.
 const MAX_HOST_LOG_BYTES: u64 = 1 << 30;
 
-/// Reads the command log at `path`, which must be from a run of `rig`. Ignores an incomplete last line, with a warning.
+/// Reads the host log at `path`, which must be from a run of `rig`. Ignores an incomplete last line, with a warning.
 pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
     let wrong = |problem: &dyn Display| {
         CliError::Input(format!("error: cannot replay the host log {}: {problem}", path.display()))

@@ -1,4 +1,4 @@
-//! The command log: host commands of a run, in a file that `menura record --host-log` replays.
+//! The host log: host commands of a run, in a file that `menura record --host-log` replays.
 //!
 //! Each line is a JSON object. The first describes the run; each further line is one host event, in the order
 //! of effect. `docs/DRIVING.md` lists the keys.
@@ -171,7 +171,7 @@ impl Line {
     }
 }
 
-/// Writes the command log of a run.
+/// Writes the host log of a run.
 pub struct HostLog {
     sink: Box<dyn Write + Send>,
     devices: Vec<String>,
@@ -214,7 +214,7 @@ impl HostLog {
     }
 }
 
-/// A command log that has been read.
+/// A host log that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// UTC at the start of the run.

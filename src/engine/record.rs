@@ -88,7 +88,7 @@ const TELL_EVERY: Duration = Duration::from_millis(10);
 /// that is due before `duration`. Files: `<device>.pcap` for each network device, `<device>.bin` with
 /// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and `faults.csv` if the
 /// rig has faults. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `truth.mcap` is written
-/// if the world keeps ground truth. `hosts` is the command log to replay. `progress` gets the recorded time so far.
+/// if the world keeps ground truth. `hosts` is the host log to replay. `progress` gets the recorded time so far.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -121,7 +121,7 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
 /// different days have the same bytes.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
-/// Like [`record`], with rays cast by `casters`. Without `start`, the replay of a command log starts at the time at
+/// Like [`record`], with rays cast by `casters`. Without `start`, the replay of a host log starts at the time at
 /// which the logged run started.
 pub fn record_by(
     casters: Casters<'_>,
@@ -257,7 +257,7 @@ pub struct Stretch<'a> {
     /// Duration from the first instant.
     pub duration: Duration,
     /// UTC of the first instant; `None`: in [`render`] and [`render_devices`], the host's clock; in [`record_by`], the
-    /// start of the command log, otherwise a fixed time.
+    /// start of the host log, otherwise a fixed time.
     pub start: Option<jiff::Timestamp>,
     /// Stops the rendering early when set.
     pub stop: &'a AtomicBool,

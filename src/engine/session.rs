@@ -34,7 +34,7 @@ pub struct RunOptions {
     /// CSV file for the poses that arrive at the robot's external pose input (feed). The poses of an object are written
     /// to the file of [`feed_log_of`].
     pub feed_log: Option<PathBuf>,
-    /// Command log: file for host commands, which a recording can replay.
+    /// Host log: file for host commands, which a recording can replay.
     pub host_log: Option<PathBuf>,
     /// MCAP file for the ground truth. [`LiveWorld::keeps_truth`] must be set.
     pub truth: Option<PathBuf>,
@@ -57,7 +57,7 @@ pub enum RunError {
     /// An output cannot be opened.
     #[error("{0}")]
     Output(String),
-    /// The first line of the command log cannot be written.
+    /// The first line of the host log cannot be written.
     #[error("cannot write the host log: {0}")]
     HostLog(std::io::Error),
 }

@@ -90,7 +90,7 @@ impl PoseTwist {
         let is_sane = within(&read.position_m, MAX_POSITION_M)
             && within(&read.velocity_m_s, MAX_SPEED_M_S)
             && within(&read.angular_rate_rad_s, MAX_RATE_RAD_S)
-            && within(&read.orientation_xyzw, 1.1);
+            && read.orientation_xyzw.iter().all(|part| part.is_finite());
         if !is_sane {
             return Err(FeedFault::Value);
         }
@@ -168,7 +168,11 @@ mod tests {
         assert_eq!(refused(&|p| p.position_m[1] = f64::NAN), FeedFault::Value);
         assert_eq!(refused(&|p| p.velocity_m_s[2] = f64::INFINITY), FeedFault::Value);
         assert_eq!(refused(&|p| p.angular_rate_rad_s[0] = -101.0), FeedFault::Value);
-        assert_eq!(refused(&|p| p.orientation_xyzw = [0.0; 4]), FeedFault::Orientation);
+        assert_eq!(refused(&|p| p.orientation_xyzw[3] = f64::NAN), FeedFault::Value);
+        for scale in [0.0, 2.0, f64::MAX] {
+            let refused = refused(&|p| p.orientation_xyzw = [0.0, 0.0, 0.0, scale]);
+            assert_eq!(refused, FeedFault::Orientation, "{scale}");
+        }
         let good = pose.encode();
         assert_eq!(PoseTwist::decode(&good[..127]), Err(FeedFault::Length));
         assert_eq!(PoseTwist::decode(&[good, vec![0]].concat()), Err(FeedFault::Length));

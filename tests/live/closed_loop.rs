@@ -1,5 +1,5 @@
 //! A robot that its host drives. Its motion depends only on the host's commands and their times, so a recording with
-//! the command log has the same bytes as the run.
+//! the host log has the same bytes as the run.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -108,7 +108,7 @@ fn drive(rig: &Rig, over: &AtomicBool) {
     }
 }
 
-/// Bytes that the devices' hosts receive in a run, the command log, and the times of its entries, nanoseconds.
+/// Bytes that the devices' hosts receive in a run, the host log, and the times of its entries, nanoseconds.
 fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
     let world = common::world(rig);
     let sink = Shared::default();

@@ -295,7 +295,7 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("no gap longer than 0.6 s in `points`"), "{told}");
-    // The command log has the requests of the web interface that change the mode, so the recording has packets of both
+    // The host log has the requests of the web interface that change the mode, so the recording has packets of both
     // modes.
     let kept = folder.path().join("kept/dual-return-switch/capture-1/lidar.pcap");
     let recorded = std::fs::read(kept).unwrap();

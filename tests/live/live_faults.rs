@@ -486,12 +486,12 @@ struct Live {
     on_lines: Vec<Vec<u8>>,
     /// Bytes of the TCP connection.
     by_tcp: Vec<u8>,
-    /// Content of the command log.
+    /// Content of the host log.
     said: String,
 }
 
 /// Runs the rig; `script` starts and ends faults. Then records the rig with the faults of the fault log and the
-/// commands of the command log, and compares the bytes.
+/// commands of the host log, and compares the bytes.
 fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();

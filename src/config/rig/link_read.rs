@@ -163,7 +163,7 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
         [kind] => line_of(kind, &mut table, false, CONTROL_TCP, claims),
         _ => {
             let fault = table.place().fault(
-                "a serial line cannot be of several kinds",
+                format!("a serial line cannot be {} at once", written.join(" and ")),
                 format!("allowed: one of {}", kinds.join(", ")),
             );
             table.fault(fault);

@@ -68,7 +68,7 @@ pub struct Rig {
     /// Seed of all random numbers.
     pub seed: u64,
     /// UTC at the start of the run; `None`: a live run uses the host's clock; a recording uses the start of the replayed
-    /// command log or, without such a log, a fixed time.
+    /// host log or, without such a log, a fixed time.
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,

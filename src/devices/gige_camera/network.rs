@@ -149,7 +149,7 @@ impl GigeCamera {
         if self.control.is_controlled() {
             return Some(Err(status::ACCESS_DENIED));
         }
-        let asked_by = Some((peer, command.id));
+        let asked_by = Some((peer, command.id)).filter(|_| command.wants_ack());
         if let Some(moving) = &self.network.moving {
             return (moving.asked_by != asked_by).then_some(Err(status::BUSY));
         }
@@ -163,7 +163,7 @@ impl GigeCamera {
         if !to.are_usable() {
             return Some(Err(status::INVALID_PARAMETER));
         }
-        let is_there = self.move_to(to, asked_by.filter(|_| command.wants_ack()));
+        let is_there = self.move_to(to, asked_by);
         is_there.then(|| Ok(Vec::new()))
     }
 

@@ -489,7 +489,7 @@ impl HokuyoProfile {
 fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
     let fit = all.bit_rates.is_empty() == (all.interface == HostInterface::Ethernet);
     if let Some(place) = table.place_of("bit_rates").filter(|_| !fit) {
-        let label = "allowed: none with \"ethernet\", at least one with \"serial\"";
+        let label = "allowed: none with \"ethernet\", at least one with \"serial\" or \"usb\"";
         table.fault(place.fault("`bit_rates` does not fit `interface`", label));
     }
     fit

@@ -1,6 +1,6 @@
 //! Faults between a PTP master and a slave: messages to the slave are lost, delayed, changed or forged.
 //!
-//! The faults act on messages as they arrive at one device. They need no special master, and replaying a command log
+//! The faults act on messages as they arrive at one device. They need no special master, and replaying a host log
 //! repeats them.
 
 use std::sync::Arc;

@@ -133,7 +133,7 @@ pub struct RealTimeRun<'a> {
     ntrip: Ntrip,
     /// Fault log, if requested, until the scheduler takes it over; then `None`.
     fault_log: Mutex<Option<FaultLog>>,
-    /// Command log, if requested, until the scheduler takes it over; then `None`.
+    /// Host log, if requested, until the scheduler takes it over; then `None`.
     host_log: Mutex<Option<HostLog>>,
     /// Ground truth file, if requested, until the thread that writes it takes it over; then `None`.
     truth_file: Mutex<Option<TruthFile>>,
@@ -213,7 +213,7 @@ impl<'a> RealTimeRun<'a> {
         self.fault_log = Mutex::new(Some(log));
     }
 
-    /// Sets the command log of the run.
+    /// Sets the host log of the run.
     pub fn log_hosts(&mut self, log: HostLog) {
         self.host_log = Mutex::new(Some(log));
     }

@@ -4,7 +4,7 @@
 //! A caster serves only whole RTCM 3 messages with a correct CRC from the base's port. Memory is bounded: [`TcpServer`]
 //! limits the number of clients, [`MAX_HEAD`] the request of each client, and [`WAITING`] the messages that wait for
 //! the caster's thread; a client that reads too slowly loses messages. Bytes that a client receives from a caster go to
-//! the rover like bytes of its host, and into the command log.
+//! the rover like bytes of its host, and into the host log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};

@@ -33,7 +33,7 @@ impl RealTimeRun<'_> {
         self.world
     }
 
-    /// Sends a drive command to the robot, as a host would; the command log records it. Returns false if the robot is
+    /// Sends a drive command to the robot, as a host would; the host log records it. Returns false if the robot is
     /// not driven or the command queue is full.
     pub fn order(&self, order: DriveOrder) -> bool {
         let is_driven = self.world.trajectory.driven().is_some();

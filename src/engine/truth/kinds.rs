@@ -242,7 +242,7 @@ pub const FAULT: Kind = Kind {
         ("amount", Integer),
     ],
 };
-/// Host command, as a line of a command log.
+/// Host command, as a line of a host log.
 pub const SAID: Kind = Kind { name: "menura.Said", fields: &[("t_ns", Integer)] };
 /// Several poses in a named frame, for Foxglove.
 pub const POSES: Kind = Kind {

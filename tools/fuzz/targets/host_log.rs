@@ -1,4 +1,4 @@
-//! Any text as a command log of the default rig: events in order of time, or an error with the number of the line.
+//! Any text as a host log of the default rig: events in order of time, or an error with the number of the line.
 
 use std::sync::LazyLock;
 
