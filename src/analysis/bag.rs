@@ -82,7 +82,7 @@ pub struct Topic {
     pub definition: Vec<u8>,
 }
 
-/// A message.
+/// A recorded message of a bag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Number of the topic, for [`Bag::topic`].

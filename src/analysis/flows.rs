@@ -110,7 +110,7 @@ impl Analysis {
         main.filter(|_| with_data.all(|flow| strange(flow).is_some()))
     }
 
-    /// The flow with the most data packets.
+    /// The flow with the most data packets; `None` if no flow has data packets.
     pub fn main_data_flow(&self) -> Option<(&Flow, &DataFlow)> {
         let mut best: Option<(&Flow, &DataFlow)> = None;
         for flow in &self.flows {

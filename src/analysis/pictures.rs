@@ -6,7 +6,7 @@ use crate::devices::decoder::picture::Picture;
 use crate::wire::ethernet::Content;
 
 /// Collects image `number` (1 is the first complete one) of the flow with the most data packets. If the capture has
-/// fewer images, returns their number; `None` if the sender sends no images.
+/// fewer images, returns their number as the inner `Err`; `None` if the sender sends no images.
 ///
 /// # Errors
 /// The capture cannot be read.

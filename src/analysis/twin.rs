@@ -148,7 +148,7 @@ impl Pairs {
 }
 
 impl Figures {
-    /// Statistics before the first packet.
+    /// Empty statistics of a stream whose packets `decoder` decodes.
     pub fn new(decoder: Box<dyn DatagramDecoder>) -> Self {
         Self {
             decoder,

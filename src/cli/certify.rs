@@ -34,7 +34,7 @@ type Requirements = Vec<Requirement>;
 /// The opened certificate files, and the requirements on timing.
 pub struct Certifier {
     files: Vec<OutFile>,
-    /// All requirements.
+    /// The conditions of all `--require` options.
     pub required: Vec<Requirement>,
 }
 

@@ -91,7 +91,7 @@ macro_rules! options {
     };
 }
 
-/// Parser for the words of `all`, which has value, word and help text of each choice.
+/// Parser for the words in `all`. An entry of `all` has the value, the word and the help text of one choice.
 fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(T, &'static str, &'static str)],
 ) -> impl TypedValueParser<Value = T> {

@@ -105,8 +105,8 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     Ok(world)
 }
 
-/// If a scene has more stored triangles than this, `check` does not test whether it hides the sky: building it takes
-/// long.
+/// Largest number of stored triangles of a scene for which `check` tests whether the scene hides the sky. The test
+/// requires the ray caster, which takes long to build for a larger scene.
 const QUICK_TRIANGLES: u64 = 2_000_000;
 
 /// Prints a warning about GNSS receivers whose sky the scene hides.

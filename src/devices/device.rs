@@ -37,7 +37,7 @@ pub struct Transmit {
     pub points: u32,
     /// Bytes, signal or command that the device emits at `due`.
     pub output: Output,
-    /// Effects of faults inside the device.
+    /// Effects of faults inside the device on this output.
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth of the output's returns, if requested.
     pub truth: PacketTruth,
@@ -90,7 +90,8 @@ pub enum Output {
     },
     /// Bytes on the serial line, back to back at the baud rate.
     Bytes(Vec<u8>),
-    /// Bytes on a port other than the link's, for cables within the rig. Empty: only the settings of the port change.
+    /// Bytes on a port other than the link's, for cables and further lines within the rig. Empty: only the settings of
+    /// the port change.
     Aside {
         /// Port, one of the product's `line_ports`.
         port: u8,
@@ -195,8 +196,8 @@ pub trait Device: Send {
     /// gap were revoked, because their answers would have been too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
-    /// Learns that the oldest open request, which has this index, was revoked. By default, a device takes no notice: it
-    /// sends what the next answer has.
+    /// Processes the revocation of the oldest open request, which has this index. By default, does nothing: the device
+    /// continues with the next answer.
     fn handle_revoked(&mut self, _index: u64) {}
 
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
@@ -297,8 +298,8 @@ pub trait Device: Send {
     /// The new faults can set the end of a fault that is already active.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
-    /// Lead time, nanoseconds. The device decides about its output in advance, so it needs the call of
-    /// [`Device::change_faults`] this long before a fault of this kind starts (`begins`) or ends.
+    /// Lead time, nanoseconds: [`Device::change_faults`] must be called this long before a fault of this kind starts
+    /// (`begins`) or ends, because the device decides about its output in advance.
     fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
         0
     }

@@ -9,9 +9,9 @@ use crate::world::vehicle::{Driven, STEP_NS};
 
 /// Applies the commands of devices and hosts to the drive and the joints of a rig.
 ///
-/// A command that a device issues at T takes effect at T + `engine.render_ahead_ms`. The motion before that
-/// instant is already integrated, so sensors can be measured ahead. The delay is the same for every command.
-/// So the robot's motion depends only on the commands and their times, never on the progress of the workers.
+/// A command that a device issues at T takes effect at T + `engine.render_ahead_ms`. The motion before that instant
+/// can already be computed, so sensors can measure ahead of time. The delay is the same for every command. So the
+/// robot's motion depends only on the commands and their times, never on the progress of the workers.
 pub struct Actuators<'world> {
     world: &'world LiveWorld,
     driven: Option<Arc<Driven>>,
@@ -31,7 +31,7 @@ impl<'world> Actuators<'world> {
         Self { world, driven, ahead_ns, serial: 0 }
     }
 
-    /// Accepts a command that a device or host issued at `at`; the bytes that caused it arrived at `arrived`.
+    /// Accepts a command of a device or host, issued at `at`. The bytes that caused the command arrived at `arrived`.
     pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.serial += 1;
         let at = SimTime(at.0.saturating_add(self.ahead_ns));

@@ -40,7 +40,7 @@ pub enum FaultRequest {
     Start(Map<String, Value>),
     /// End the fault of this name.
     End(String),
-    /// List all faults.
+    /// List the devices of the run, and the faults that were started while it ran.
     List,
 }
 

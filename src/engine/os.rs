@@ -21,8 +21,7 @@ use crate::config::rig::{EngineConfig, SchedulerChoice};
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
 const SENDER_PRIORITY: u8 = 40;
-/// Longest time by which the kernel may extend a sleep of the sending thread, nanoseconds. The kernel's default is 50
-/// 000.
+/// Longest time by which the kernel may extend a sleep of the sending thread, nanoseconds; by default 50 000.
 const TIMER_SLACK_NS: u64 = 1;
 /// Processor time that SCHED_DEADLINE reserves for the thread in every [`DEADLINE_PERIOD`].
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);

@@ -472,7 +472,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// Uses the headers of the ports in `profile`; `None` for a product without datagrams.
+    /// Framer for a device with this `profile`; `None` for a product without datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
         let ports = profile.ports().to_vec();
         (!ports.is_empty()).then_some(Self { ports })

@@ -63,7 +63,7 @@ struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// The device has made all its requests that start before this time.
+    /// The device has requested all its measurements that start before this time.
     asked_until: SimTime,
     /// Time of the first event since the device was last asked for requests; `None` without an event.
     unasked_from: Option<SimTime>,
@@ -368,7 +368,7 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Moves a driven robot up to the instant that hosts can no longer change; returns the time up to which its motion
+    /// Moves a driven robot as far as no later command can change its motion; returns the time up to which the motion
     /// is known.
     fn move_robot(&mut self) -> SimTime {
         let slowest = self.slowest();
@@ -420,7 +420,7 @@ impl<'scope> Renderer<'scope> {
         self.flush(id, out);
     }
 
-    /// For each device, passes the answers to its oldest requests to it, in order, as far as they have arrived. Reports
+    /// Passes to each device the answers to its oldest requests, in order, as far as they have arrived. Reports
     /// requests that were given up.
     pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
         for index in 0..self.devices.len() {

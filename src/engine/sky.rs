@@ -1,7 +1,7 @@
 //! Checks whether the GNSS receivers of a rig can get a fix where the robot starts.
 //!
-//! A GNSS receiver in a closed room sends the same as a real one there: sentences without a position, and no PPS. This
-//! is correct, but rarely intended, so `check` warns.
+//! In a closed room, an emulated GNSS receiver sends the same as a real one: sentences without a position, and no PPS.
+//! This is correct, but rarely intended, so `check` warns.
 
 use std::fmt;
 

@@ -70,7 +70,7 @@ pub struct Counters {
 pub struct RenderStats {
     devices: Vec<DeviceRendering>,
     pulses: AtomicU64,
-    /// Processor time for moving the robot.
+    /// Processor time spent on computing the motion of a driven robot, nanoseconds.
     moving_ns: AtomicU64,
 }
 
@@ -534,12 +534,12 @@ impl RenderStats {
         self.pulses.load(Ordering::Relaxed)
     }
 
-    /// Counts the processor time for moving the robot.
+    /// Counts processor time spent on computing the motion of a driven robot.
     pub fn count_moving(&self, busy_ns: u64) {
         self.moving_ns.fetch_add(busy_ns, Ordering::Relaxed);
     }
 
-    /// Processor time that moving the robot has taken, nanoseconds.
+    /// Processor time spent on computing the motion of a driven robot so far, nanoseconds.
     pub fn moving_ns(&self) -> u64 {
         self.moving_ns.load(Ordering::Relaxed)
     }
@@ -567,8 +567,8 @@ impl RenderStats {
         by_processors.min(self.factor(workers, |device| &device.lasted_ns))
     }
 
-    /// Real-time factor of `threads` threads; `counter` selects the total duration of each device's measurements. 0
-    /// before the first measurement.
+    /// Real-time factor of `threads` threads; 0 before the first measurement. `counter` selects the time spent on each
+    /// device: processor time or wall-clock time.
     fn factor(&self, threads: usize, counter: fn(&DeviceRendering) -> &AtomicU64) -> f64 {
         // Computed for each device, because devices have reached different times.
         let needs: f64 = self.devices.iter().map(|device| device.share_of(counter(device))).sum();

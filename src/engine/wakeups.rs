@@ -1,5 +1,5 @@
-//! Measures the wake-up delays on this host of a thread that sleeps until absolute instants. A sender that does not
-//! spin has at least these delays.
+//! Measures how late this host wakes a thread that sleeps until absolute instants. A sender that does not spin has at
+//! least these delays.
 
 use std::time::Duration;
 
@@ -37,7 +37,8 @@ const LIMIT_NS: u64 = 60_000_000_000;
 /// Significant digits of the histogram.
 const DIGITS: u8 = 3;
 
-/// Sleeps 1000 times per second for `duration`, at least once, like the sending thread.
+/// Measures the wake-up delays of a thread that, like the sender, has real-time rights. For `duration`, the thread
+/// sleeps 1000 times per second, at least once in total.
 pub fn measure(duration: Duration) -> WakeUps {
     let count = (duration.as_nanos() as u64 / PERIOD_NS).max(1);
     let measuring = std::thread::spawn(move || {

@@ -20,9 +20,9 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
-/// Upper limit of a device's credit, nanoseconds. The credit is the workers' time spent on the device that used most of
-/// it, minus the time spent on this device. A device that suddenly needs much processor time is served first until its
-/// credit is used up.
+/// Upper limit of a device's credit, nanoseconds. The credit is the processor time spent on the most expensive device,
+/// minus that spent on this device. A device that suddenly needs much processor time is served first until its credit
+/// is used up.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
 /// Pace of the queue.
@@ -121,8 +121,8 @@ impl<T> WorkQueue<T> {
         self.rayless.push(request.needed, request.item);
     }
 
-    /// Removes and returns, among the requests with no or few rays, the one that is needed first; `None` if there is
-    /// none.
+    /// Removes and returns the most urgent request with no rays, or only a few lines of sight; `None` if no such
+    /// request waits.
     pub fn next_rayless(&mut self) -> Option<Choice<T>> {
         let (_, item) = self.rayless.pop_until(SimTime(u64::MAX))?;
         Some(Choice::Measure(item, Thinning::None))
@@ -224,10 +224,9 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
-    /// Reserve, nanoseconds. A device that is behind goes first if the most urgent request of the other devices is
-    /// needed later than this time from now. The reserve is half of `ahead_ns` if late packets are sent, otherwise
-    /// three quarters. With less than half, rays would be reduced, or one slow answer would cause requests to be given
-    /// up.
+    /// Reserve, nanoseconds. A device that is behind goes first if the other devices need no answer within this time.
+    /// The reserve is half of `ahead_ns` if late packets are sent, otherwise three quarters. With less than half, rays
+    /// would be reduced, or one slow answer would cause requests to be given up.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,

@@ -7,8 +7,8 @@ use regex::Regex;
 /// Properties of a driver under test.
 #[derive(Clone, Debug)]
 pub struct Adapter {
-    /// Pattern of an output line that reports the driver ready. Without a pattern, the driver counts as ready after
-    /// [`Adapter::start_s`].
+    /// Pattern of an output line by which the driver reports that it is ready. Without a pattern, the driver counts as
+    /// ready after [`Adapter::start_s`].
     pub ready: Option<Regex>,
     /// Longest time until the driver is ready, seconds.
     pub ready_within_s: f64,

@@ -41,9 +41,9 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     actions
 }
 
-/// One stretch for each power-on of `device`. Its `lasts_s` runs to the end of the case, even if a power cut ends the
-/// stretch earlier. The first starts at `start_utc`, `settle_s` seconds before the case, with the `[[fault]]` tables
-/// `faults`.
+/// One [`Stretch`] (period with power) for each power-on of `device`. Its `lasts_s` runs to the end of the case, even
+/// if a power cut ends the stretch earlier. The first starts at `start_utc`, `settle_s` seconds before the case, with
+/// the `[[fault]]` tables `faults`.
 pub(super) fn stretches(
     case: &Case,
     device: &str,

@@ -161,7 +161,7 @@ words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "
 pub enum Quantity {
     /// Range of each point; the error is the difference from the range of the first surface in its direction, metres.
     Range,
-    /// Latitude and longitude; the error is in metres along the ground.
+    /// Latitude and longitude; the error is the horizontal distance in a straight line, metres.
     Position,
     /// Height above the ellipsoid, metres.
     Height,

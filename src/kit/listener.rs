@@ -34,7 +34,7 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// Time between two checks of sockets and files.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Output of a driver in a case.
+/// Output of the driver in one test case: its lines, and the observations from all sources.
 #[derive(Debug, Default)]
 pub struct DriverOutput {
     /// The latest lines of the driver's output.

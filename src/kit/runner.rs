@@ -25,7 +25,7 @@ use crate::links::part_file::PartFile;
 /// UTC at the start of cases that set none.
 const START: &str = "2026-06-01T12:00:00Z";
 
-/// Largest number of runs of a case, which is repeated if this machine may have been too busy.
+/// Largest number of runs of one case. A case is repeated if this machine may have been too busy.
 const ATTEMPTS: usize = 3;
 
 /// Plan of a test run.

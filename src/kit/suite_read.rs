@@ -12,7 +12,7 @@ use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds,
 
 /// Largest number of cases in a file.
 const MAX_CASES: usize = 1000;
-/// Largest number of parts of each kind in a case.
+/// Largest number of faults in a case, and also of power cuts, of variants, and of each other kind of part.
 const MAX_PARTS: usize = 100;
 
 /// Content of a suite file.

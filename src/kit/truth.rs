@@ -63,7 +63,8 @@ impl Truth {
         found
     }
 
-    /// Error-free measurements of an IMU or GNSS antenna at the position of the device.
+    /// Motion and position of the device: an error-free sample of an IMU in its place, without the Earth's rotation and
+    /// the magnetic field.
     pub fn inertial(&self, at: SimTime) -> InertialTruth {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);

@@ -17,8 +17,7 @@ use super::told;
 
 /// Suffix of an unfinished file.
 const SUFFIX: &str = ".part";
-/// Beginnings of the paths of streams that are already open, and of process information. Such files are written in
-/// place.
+/// Path prefixes of streams that are already open, and of process information. Such files are written in place.
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
 /// Largest number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;

@@ -92,9 +92,9 @@ struct Departures {
 /// An event at the sockets, with the kernel's timestamp: POSIX time, nanoseconds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PtpEvent<'a> {
-    /// Bytes that arrived at this time; the sender is known for unicast messages only.
+    /// A message arrived: time, sender (known for unicast messages only) and bytes.
     Arrived(u64, Option<Ipv4Addr>, &'a [u8]),
-    /// The event message with this key left at this time.
+    /// An event message left: time, and the `key` that [`PtpLink::send`] got with the message.
     Left(u64, u32),
 }
 

@@ -23,7 +23,7 @@ use super::pty_name::PtyName;
 use crate::wire::line::{LineSettings, Parity, received};
 use crate::wire::port::PtyOptions;
 
-/// While no program has the port open: interval of the checks whether one has opened it.
+/// Longest time between two checks whether a program has opened the port.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
 
 /// An open pseudo-terminal. [`ByteLink::receive`] must be called all the time, because it notices that a program opens or

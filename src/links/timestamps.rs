@@ -54,7 +54,7 @@ pub struct Arrival {
     pub from: Option<SocketAddr>,
     /// Time of arrival at the kernel, nanoseconds of POSIX time; `None` without a timestamp.
     pub unix_ns: Option<u64>,
-    /// Number of datagrams that the socket has lost since it was opened because its receive buffer was full, if known.
+    /// Number of datagrams that the socket has lost so far because its receive buffer was full; `None` if unknown.
     pub overflowed: Option<u32>,
 }
 

@@ -50,7 +50,7 @@ pub struct UdpLink {
     stamps_departures: AtomicBool,
 }
 
-/// The socket at the link's address, and the keys of its timestamps.
+/// The socket at the link's address, and the keys by which its transmit timestamps identify datagrams.
 #[derive(Debug)]
 struct Bound {
     socket: Socket,
@@ -211,7 +211,7 @@ impl UdpLink {
     /// once, unless the network card takes them. Must not be called while a datagram is prepared.
     ///
     /// # Errors
-    /// A setting could not be copied to the socket of `other`; the link uses this socket nevertheless.
+    /// A setting could not be copied to the socket of `other`; the link uses the new socket nevertheless.
     pub fn take_over(&self, other: UdpLink) -> io::Result<()> {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
@@ -518,7 +518,7 @@ fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
         .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
 }
 
-/// Copies the settings that hosts can change from one socket to another.
+/// Copies from one socket to another the settings that hosts can change.
 fn copy_settings(from: &Socket, to: &Socket, is_ipv4: bool) -> io::Result<()> {
     if is_ipv4 {
         to.set_broadcast(from.broadcast()?)?;

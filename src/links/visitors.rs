@@ -115,7 +115,7 @@ struct Visitors {
 
 impl Visitors {
     /// Adds a connection; if there is no room, closes an older one. Returns the number of the new connection, and
-    /// whether an older one was closed. `lasts` is true if the new connection is permanent.
+    /// whether an older one was closed. `lasts` becomes true if the new connection becomes permanent.
     fn let_in(&mut self, stream: &TcpStream, lasts: &Arc<AtomicBool>) -> io::Result<(u64, bool)> {
         let end = stream.as_fd().try_clone_to_owned()?;
         let is_full = self.connected.len() >= MAX_CONNECTIONS;

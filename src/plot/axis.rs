@@ -17,7 +17,7 @@ pub struct Axis {
 enum Scale {
     Linear,
     Logarithmic,
-    /// Powers of ten on both sides of 0.
+    /// Logarithmic for positive and negative values, nearly linear around 0; see [`Axis::signed`].
     Signed,
 }
 

@@ -16,7 +16,7 @@ use crate::world::raycast::Stencil;
 pub struct Spot {
     /// Offsets of the rays in units of the half-axes.
     pub stencil: Stencil,
-    /// Share of each ray in the pulse's energy; they sum to 1.
+    /// Share of the pulse's energy in each ray. The shares sum to 1.
     pub weights: Vec<f32>,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn whole(real: f64) -> u64 {
     (below + WHOLE).to_bits() ^ WHOLE.to_bits()
 }
 
-/// The largest integer that is not above `along`, in two's complement, and `along` minus this integer.
+/// The floor of `along` as an integer in two's complement, and `along` minus its floor.
 #[inline(always)]
 pub(super) fn cell(along: f64) -> (u64, f64) {
     let nearest = (along + SIGNED_WHOLE) - SIGNED_WHOLE;

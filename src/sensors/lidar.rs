@@ -41,7 +41,7 @@ const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
 #[derive(Clone, Debug)]
 pub struct Lidar {
     lasers: Vec<LaserGeometry>,
-    /// Beam footprints with all rays and with fewer, by [`Thinning`].
+    /// Beam footprint for each [`Thinning`].
     spots: [Spot; 3],
     half_axes_m: [f64; 2],
     apex_behind_m: f64,

@@ -31,7 +31,7 @@ pub(super) trait Received {
 /// What a detector receives from a pulse.
 #[derive(Clone)]
 pub(super) struct Detected<T> {
-    /// Share of the light that the detector receives, 0..=1; the last share above 0 if faults block all light.
+    /// Share of the light that the detector receives, 0..=1. If a fault blocks all light: the share before this fault.
     pub light: f32,
     /// Echoes of this light, without errors.
     pub echoes: T,
@@ -73,8 +73,8 @@ impl<'a> SweepFaults<'a> {
         Self { start, sweep, lasers, all: active.collect() }
     }
 
-    /// What the detector receives from the firing `index` under all active faults. `receive` returns this for the share of
-    /// the light, 0..=1, that remains under the faults.
+    /// What the detector receives from the firing `index` under all active faults. `receive` computes this for a given
+    /// share of the light, 0..=1.
     #[inline(always)]
     pub fn receive<T>(&self, index: usize, receive: impl Fn(f32) -> Detected<T>) -> Detected<T>
     where

@@ -94,7 +94,7 @@ pub enum Quantity {
     SnowFlakes,
     /// Range error in the rain model of Goodin et al. 2019.
     RainRange,
-    /// Whether dust is returned instead of a target.
+    /// Whether a pulse returns from dust before its target.
     DustReturn,
     /// Position and velocity of a sphere of dust.
     DustSphere,

@@ -1,11 +1,11 @@
-//! Sines and cosines of many angles at once, with the bits of [`libm::sincos`].
+//! Sines and cosines of many angles at once, bit-identical to [`libm::sincos`].
 
 /// Sets `sin` and `cos` to the sines and cosines of `angles`, radians.
 ///
 /// The operations are those of libm, which has them from FreeBSD's msun: the angle is reduced to -π/4..=π/4, and two
 /// polynomials are evaluated. libm branches to reduce an angle; here the number of quarter turns is a product, and loops
-/// have no branch. The rare angles for which libm reduces otherwise are computed by libm itself: those very near a quarter
-/// turn, and those beyond 9π/4.
+/// have no branch. libm itself computes the rare angles that it reduces differently: those very near π/2, π, 3π/2 or 2π,
+/// and those beyond 9π/4.
 #[inline(always)]
 pub(super) fn sincos<const N: usize>(angles: &[f64; N], sin: &mut [f64; N], cos: &mut [f64; N]) {
     let mut is_other = [false; N];
@@ -52,7 +52,7 @@ const QUARTER_ENDS: [f64; 4] = [
 ];
 /// Angle from which the nearest multiple of π/2 is beyond the fourth.
 const LAST_END: f64 = from_word(0x401c_463c);
-/// Intervals about the multiples, in which the difference from the multiple needs more digits of π.
+/// Intervals around the first four multiples of π/2. The difference from the multiple needs more digits of π there.
 const NEAR_QUARTERS: [[f64; 2]; 4] = [
     [from_word(0x3ff9_21fb), from_word(0x3ff9_21fc)],
     [from_word(0x4009_21fb), from_word(0x4009_21fc)],

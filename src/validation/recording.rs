@@ -6,7 +6,7 @@
 //! recording::decode(&rig, &world, duration, &mut |sweep| ...)?;
 //! ```
 //!
-//! An experiment gets the data that a driver would read from the same bytes. It does not depend on the device's family.
+//! An experiment gets the data that a driver would read from the same bytes, in the same form for all device families.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -32,11 +32,11 @@ const NO_PORTS: [u16; 2] = [0, 0];
 /// A block of a datagram, or a scan of a byte stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sweep {
-    /// Device of the rig.
+    /// Device that sends the block or scan.
     pub device: DeviceId,
     /// Time at which the device sends the datagram, or the first byte of the scan.
     pub leaves: SimTime,
-    /// Azimuth in the packet, degrees, clockwise as for all spinning lidars; `None` for a scan.
+    /// Azimuth in the packet, degrees clockwise; `None` for a scan.
     pub azimuth_deg: Option<f64>,
     /// Points in the order of the packet.
     pub points: Vec<Point>,

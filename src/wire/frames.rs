@@ -94,7 +94,7 @@ impl<A, B> Transform<A, B> {
     }
 
     /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised linear in rotation.
-    /// Use it only for poses that are less than a millisecond apart. The rotation then differs from the great circle
+    /// Use it only for poses that are at most some milliseconds apart. The rotation then differs from the great circle
     /// arc by far less than the resolution of any wire format.
     #[inline(always)]
     pub fn interpolate(&self, end: &Self, s: f64) -> Self {

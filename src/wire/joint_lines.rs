@@ -17,7 +17,7 @@ use super::framer::{Framing, NoFrame, require};
 
 /// Length of the longest index word, bytes.
 pub const MAX_WORD_LEN: usize = 8;
-/// The highest speed of a command, in units of the product.
+/// The highest speed of a command, in units of the profile's `speed_unit_rpm`.
 pub const MAX_SPEED: u8 = 63;
 /// The highest position of a command, steps.
 pub const MAX_STEPS: u32 = 999_999;
@@ -33,7 +33,7 @@ pub enum Message {
     Index {
         /// Index word of the device.
         word: String,
-        /// Time and count.
+        /// Time and count at the index mark.
         position: Position,
     },
     /// The command is valid, and is executed.
@@ -159,7 +159,7 @@ pub enum Command {
         from: u32,
         /// End of the first pass, steps.
         to: u32,
-        /// Speed: 1 to [`MAX_SPEED`], in units of the product.
+        /// Speed: 1 to [`MAX_SPEED`], in units of the profile's `speed_unit_rpm`.
         speed: u8,
         /// Number of passes; 0: without end.
         passes: u8,
@@ -168,7 +168,7 @@ pub enum Command {
     Turn {
         /// Whether the count increases.
         forward: bool,
-        /// Speed: 1 to [`MAX_SPEED`], in units of the product.
+        /// Speed: 1 to [`MAX_SPEED`], in units of the profile's `speed_unit_rpm`.
         speed: u8,
     },
     /// `SC`: stop.

@@ -46,7 +46,7 @@ impl LineSettings {
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
     }
 
-    /// Level of the line during each bit of `bytes`, which follow one another without gaps; `true` is high.
+    /// Level of the line during each bit if `bytes` are sent without gaps; `true` is high.
     pub fn levels(&self, bytes: &[u8]) -> Vec<bool> {
         let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
         for &byte in bytes {

@@ -34,7 +34,7 @@ pub mod set {
 pub struct Packet {
     /// Descriptor set of the fields, see [`set`].
     pub descriptor_set: u8,
-    /// Fields in their order.
+    /// Fields in the order of the wire.
     pub fields: Vec<Field>,
 }
 
@@ -118,7 +118,7 @@ impl Packet {
     /// Appends the packet.
     ///
     /// # Panics
-    /// If the fields have more than 255 bytes; [`Packet::emit_all`] makes several packets.
+    /// If the fields have more than 255 bytes; [`Packet::emit_all`] splits them into packets.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let payload: usize = self.fields.iter().map(Field::wire_len).sum();
         let length = u8::try_from(payload).expect("fields of one packet take at most 255 bytes");

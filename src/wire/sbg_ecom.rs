@@ -236,7 +236,7 @@ record! {
         nanosecond: i32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
-        /// Bias, scale factor and residual of the clock.
+        /// Standard deviations of the clock's bias and scale factor, and the clock's residual.
         clock: [f32; 3],
     }
     /// Content of [`Log::ImuData`].
@@ -307,8 +307,8 @@ record! {
         accel_m_s2: [f32; 3],
         /// Velocity: forward, right, down, m/s.
         velocity_m_s: [f32; 3],
-        /// Status: bit 0 heave is valid, bit 1 aided by velocity, bit 2 with surge and sway, bit 3 with a
-        /// period, bit 4 the period is valid.
+        /// Status: bit 0 heave is valid, bit 1 heave is aided by velocity, bit 2 surge and sway are included, bit 3
+        /// the period is included, bit 4 the period is valid.
         status: u16,
     }
     /// Content of [`Log::EkfEuler`].

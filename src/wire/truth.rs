@@ -23,7 +23,7 @@ pub const FIRING_LEN: usize = 24;
 pub const RETURN_LEN: usize = 24;
 /// Offset of the pose count in the header, bytes. The counts of firings and of returns follow the pose count.
 const COUNTS: usize = 32;
-/// Bit of [`ReturnRecord::slots`] for light from a mirror image.
+/// Bit of [`ReturnRecord::slots`]: the surface was seen in a mirror.
 pub const MIRRORED: u8 = 0x80;
 /// Index that means no object or no material.
 pub const NONE: u16 = u16::MAX;
@@ -99,10 +99,10 @@ pub struct ReturnRecord {
     pub reported_m: f32,
     /// True range of the surface, metres; NaN if nothing was hit.
     pub true_m: f32,
-    /// Index of the instance that was hit: in the scene, or the scene's number of instances plus the index of the
-    /// moving object. All ones if no surface was hit, for example if rain reflected the pulse.
+    /// Index of the instance that was hit; for a moving object, the scene's number of instances plus the object's
+    /// index. All ones if no surface was hit, for example if rain reflected the pulse.
     pub instance: u32,
-    /// Index of the material in the scene of the instance; [`NONE`] if no surface was hit.
+    /// Index of the material in the scene or, for a moving object, in the object; [`NONE`] if no surface was hit.
     pub material: u16,
     /// Index of the label in the file's list of labels.
     pub label: u16,

@@ -89,7 +89,7 @@ pub const BAUD_IDS: [(u8, u32); 13] = [
     (0x0a, 921_600),
 ];
 
-/// One message.
+/// An Xbus message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Bus id: [`MASTER`], or the id of a device on a bus.
@@ -106,7 +106,7 @@ impl Message {
         Self { bus_id: MASTER, mid, data: data.into() }
     }
 
-    /// Appends the message.
+    /// Appends the message to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([PREAMBLE, self.bus_id, self.mid]);
@@ -312,7 +312,7 @@ impl Item {
         Ok(items)
     }
 
-    /// Appends the item.
+    /// Appends the item to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend(self.xdi.0.to_be_bytes());
         out.push(self.data.len() as u8);

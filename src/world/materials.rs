@@ -23,7 +23,7 @@ pub const WET_FILM: f32 = 1.0 / 1.2;
 /// A clean pane of window glass.
 pub const PANE: Finish = Finish::Glass { index: GLASS_INDEX, clear: 1.0, faces: 2 };
 
-/// One kind of surface.
+/// A kind of surface, with its typical optics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Typical {
     /// Name of the surface, in the singular and in lower case.

@@ -162,7 +162,7 @@ impl<'a> Fragment<'a> {
         }
     }
 
-    /// Header of the complete datagram; `None` if it is too long.
+    /// Header of the complete datagram; `None` if the datagram is too long.
     fn header(&self, payload_len: usize) -> Option<Vec<u8>> {
         match &self.header {
             Header::V4(header) => {

@@ -24,7 +24,7 @@ pub const SHORTEST_WALK_S: f64 = 3600.0;
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 /// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
-/// The correlation time counts as found if the standard error of its logarithm is at most this.
+/// The correlation time counts as found only if the standard error of its logarithm is below this.
 const MOST_LOG_ERROR: f64 = 0.35;
 /// Ratio of two averaging times above which their Allan variances are assumed to be independent.
 const FAR: usize = 30;

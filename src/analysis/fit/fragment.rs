@@ -14,7 +14,7 @@ pub enum Form {
 /// Tables with fitted values.
 #[derive(Clone, Debug, Default)]
 pub struct Fragment {
-    /// Description of the log; in a profile, it is the value of `captures` in the table `[source]`.
+    /// Description of the fitted log, for a comment; in a profile, also for the key `captures` of the table `[source]`.
     pub source: String,
     /// Remarks on the fit that precede the keys.
     pub remarks: Vec<String>,

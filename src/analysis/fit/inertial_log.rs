@@ -71,9 +71,9 @@ struct Samples {
     span_s: (f64, f64),
     rate_hz: Option<f64>,
     found: InertialLog,
-    /// Times of frames by the unit's clock, where known, seconds.
+    /// Times of samples by the unit's clock, where known, seconds.
     stamps_s: Vec<f64>,
-    /// Times of frames by the clock of the recording, where known, seconds.
+    /// Times of samples by the clock of the recording, where known, seconds.
     times_s: Vec<f64>,
     first_s: Option<f64>,
     count: usize,

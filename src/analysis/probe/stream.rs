@@ -56,7 +56,7 @@ struct Seen {
     stamp: Option<Stamp>,
 }
 
-/// State of a stream after its first packets showed the period, and whether the timestamps are usable.
+/// State of a stream whose first packets have shown its period and whether its timestamps are usable.
 #[derive(Debug)]
 struct Judged {
     is_stamped: bool,
@@ -316,7 +316,7 @@ impl Judged {
         }
     }
 
-    /// Updates the packets' own time and counts losses and duplicates; returns whether the packet is new.
+    /// Updates the packets' own time and counts losses and duplicates; returns whether the packet is no duplicate.
     fn follow(&mut self, stamp: Stamp) -> bool {
         if self.remembered.contains(&stamp) {
             self.duplicates += 1;

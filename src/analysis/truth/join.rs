@@ -56,7 +56,7 @@ impl PointTruth {
 }
 
 impl Joiner {
-    /// Labels points with the ground truth from `reader`.
+    /// A joiner that has not read any ground truth from `reader` yet.
     pub fn new(reader: TruthReader) -> Self {
         Self {
             reader,

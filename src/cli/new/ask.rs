@@ -7,7 +7,7 @@ use crate::config::profile::Interface;
 use crate::config::rig::scenes::BUILTIN;
 use crate::devices::families::catalogue;
 
-/// Value of `--link` for a device that gets an address on this computer.
+/// Value of `--link` for a device whose link `menura new` chooses: one with a free address on this computer.
 pub const AUTO: &str = "auto";
 
 /// The answers, as the options of `menura new`.

@@ -78,7 +78,7 @@ impl Recent {
         }
     }
 
-    /// Whether the lateness should be stored now.
+    /// Whether the next lateness histogram is due at `now`: none is stored yet, or the latest is two seconds old.
     pub fn wants_lateness(&self, now: SimTime) -> bool {
         self.lateness.back().is_none_or(|(at, _)| at.0 + LATENESS_STEP_NS <= now.0)
     }

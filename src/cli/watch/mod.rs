@@ -54,13 +54,13 @@ pub struct Seen<'a> {
     pub device: DeviceId,
     /// Due time of the packet.
     pub due: SimTime,
-    /// The content.
+    /// Content of this part.
     pub what: What<'a>,
 }
 
 /// Content of a packet.
 pub enum What<'a> {
-    /// Points.
+    /// Points of a lidar or a scanner, and the sensor's pose.
     Points {
         /// Points in the sensor's frame.
         points: &'a [SeenPoint],

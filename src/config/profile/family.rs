@@ -60,7 +60,7 @@ pub trait FamilyReader: Sync {
     /// them.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 
-    /// Port of the device that the link connects to, one of [`Product::line_ports`]; `None` for products with one port.
+    /// Port of the device to which the link connects (see [`Product::line_ports`]); `None` for products with one port.
     fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
 
     /// Whether a device with these settings uses PTP on the network. Such a device needs its own IPv4 address.

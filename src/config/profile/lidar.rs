@@ -34,8 +34,8 @@ pub enum SpotRule {
     /// Rays as printed in Goodin et al. 2018: one in the centre, and eight on a circle. Its radius is
     /// sqrt(2) / 4 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
     Printed,
-    /// Rays with the same mean square offset from the beam axis, weighted by the shares of energy, as a uniformly lit
-    /// footprint.
+    /// Rays whose mean square offset from the beam axis, weighted by the shares of energy, equals that of a uniformly
+    /// lit footprint.
     Even,
 }
 
@@ -50,9 +50,9 @@ pub enum EchoRule {
     /// All light within `signal_cutoff_m` behind the nearest surface is one echo. Its range is the mean, weighted by
     /// energy.
     Window,
-    /// Like `Window`, but with the unweighted mean range: the first return of Goodin et al. 2018.
+    /// Like `Window`, but with the unweighted mean range, as the first return in Goodin et al. 2018.
     WindowMean,
-    /// Each ray is an echo: the strongest and last return of Goodin et al. 2018.
+    /// Each ray is an echo, as for the strongest and the last return in Goodin et al. 2018.
     Ray,
 }
 

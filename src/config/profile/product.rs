@@ -134,7 +134,7 @@ pub enum ControlKind {
     SerialPort,
 }
 
-/// Facts about a lidar that give meaning to the angles and laser numbers in a rig's faults.
+/// Facts about a lidar for checking and interpreting the angles and laser numbers in a rig's faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LidarTraits {
     /// Number of lasers, numbered from 0.

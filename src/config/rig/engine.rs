@@ -83,23 +83,23 @@ keys! {
     }
 }
 
-/// Source of the robot's motion.
+/// Source of the motion of the robot and its joints.
 #[derive(Clone, Copy)]
 pub(super) enum Mover {
     /// The rig; the motion is known from the start.
     Rig,
     /// Another simulator, during the run.
     Feed,
-    /// The robot's computer, during the run.
+    /// A host, during the run: it drives the robot or commands a joint.
     Computer,
 }
 
-/// Minimum of `render_ahead_ms` if hosts move the robot or a joint. It covers the duration of a series of samples and
-/// the time for measuring the series.
+/// Minimum of `render_ahead_ms` if hosts move the robot or a joint: long enough for a request's series of samples
+/// ([`DeviceConfig::LONGEST_SERIES_DRIVEN_NS`](super::DeviceConfig::LONGEST_SERIES_DRIVEN_NS)) and its computation.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
-/// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if a feed or the
-/// robot's computer controls the motion. Also returns the position of the value of `caster`; `None` if the rig does not
+/// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if a feed or a
+/// host controls the motion. Also returns the position of the value of `caster`; `None` if the rig does not
 /// set this key.
 pub(super) fn engine(mut table: TableReader<'_>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();

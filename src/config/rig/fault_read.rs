@@ -14,7 +14,7 @@ use crate::toml::spec::TableSpec;
 /// Largest number of faults of a rig. A repeated fault counts once.
 const MAX_FAULTS: usize = 1000;
 
-/// Kind of a fault whose own keys are not read yet.
+/// Kind of a fault, without the values of the keys that only this kind has.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Wire(WireKind),

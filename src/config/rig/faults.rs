@@ -148,14 +148,14 @@ fn noise() -> Limit<f64> {
     Limit::new(1e-12..=0.5, "", "physics: at a rate of 0.5, all bits are random")
 }
 
-/// A fault within a device.
+/// A fault within a device, with details of the type `K`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed<K> {
     /// Index of the fault in the rig.
     pub fault: usize,
     /// Schedule of the fault.
     pub schedule: Schedule,
-    /// Kind of the fault.
+    /// Kind and details of the fault.
     pub kind: K,
 }
 

@@ -24,7 +24,7 @@ pub struct JointConfig {
     pub kind: JointKind,
     /// Lowest and highest position; `None` for a joint without end stops.
     pub limits: Option<[f64; 2]>,
-    /// Position at the start of the run: for a sine, its middle; for a table, the position of its first row.
+    /// Position at the start of the run; for a sine, the middle of its range instead, whatever its phase.
     pub start: f64,
     /// Motion of the joint.
     pub motion: JointMotion,

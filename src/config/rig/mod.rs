@@ -208,7 +208,7 @@ pub enum SceneSource {
     Rods(RodsParameters),
     /// Grass and a fence with walls behind them.
     MeadowWall(MeadowWallParameters),
-    /// The stand of cylinders of Goodin et al. 2018.
+    /// The stand of grass of Goodin et al. 2018, made of cylinders.
     GrassStand(GrassStandParameters),
     /// A potted shrub.
     Shrub(ShrubParameters),
@@ -216,7 +216,7 @@ pub enum SceneSource {
     Street(StreetParameters),
     /// A field to drive across.
     AndabataField(AndabataFieldParameters),
-    /// An apron with objects and plants.
+    /// A parking apron with objects and plants.
     FortDrum(FortDrumParameters),
     /// A file: MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply` or `.stl`. Relative paths refer to the rig file's
     /// folder.

@@ -24,7 +24,7 @@ pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
 }
 
 impl ChosenScene<'_, '_> {
-    /// Reads the parameters into `all`, which has the defaults. Messages call the scene `what`.
+    /// Returns `all`, the defaults, with the parameters that the file sets. Messages call the scene `what`.
     pub(super) fn read<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, false)
     }

@@ -1,4 +1,4 @@
-//! The built-in scenes, for `menura scenes` and for reading a rig's parameters.
+//! The built-in scenes, for `menura scenes` and for the readers of `world.parameters`.
 //!
 //! The list is in this layer so that rigs are checked against the same numbers that `menura scenes` prints and the
 //! scenes use.

@@ -11,7 +11,7 @@ const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";
 
 /// Largest number of dust sources.
 const MAX_SOURCES: usize = 16;
-/// Largest number of a source's spheres at a time; every pulse is tested against each.
+/// Largest number of spheres of a dust source at a time; every pulse is tested against every sphere.
 const MAX_SPHERES: f64 = 2000.0;
 
 keys! {
@@ -131,7 +131,7 @@ keys! {
 }
 
 words!(RainLaw: "marshall_palmer" => MarshallPalmer, "goodin_2019" => Goodin2019);
-/// Model of light in rain.
+/// Model of the effect of rain on light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RainLaw {
     /// Extinction by the drop sizes of Marshall and Palmer 1948.
@@ -171,7 +171,7 @@ impl SnowKind {
 }
 
 words!(DustLaw: "spheres" => Spheres, "mavs" => Mavs);
-/// Model of a pulse in dust.
+/// Model of the effect of dust on a pulse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DustLaw {
     /// Spheres of a medium that attenuates light and scatters some of it back. A growing sphere keeps its mass.

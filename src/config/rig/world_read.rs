@@ -11,7 +11,7 @@ use crate::rig::{LabelRule, SceneSource, WorldConfig};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, TableReader, Text, Value, nearest};
 
-/// Scenes that are part of the program.
+/// Names of the built-in scenes.
 const BUILT_IN: [&str; BUILTIN.len()] = {
     let mut names = [""; BUILTIN.len()];
     let mut index = 0;

@@ -83,12 +83,12 @@ impl SourceFile {
 /// Name of the text of a `--set` option.
 pub const OVERRIDE_NAME: &str = "--set";
 
-/// A position in a file.
+/// A position in a file or in a `--set` option.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The text.
+    /// Text that contains the position.
     pub source: Arc<SourceFile>,
-    /// Range of bytes in the text.
+    /// Range of bytes in the text of `source`.
     pub span: Range<usize>,
 }
 

@@ -383,7 +383,7 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// A date.
+    /// A date without a time of day, such as `2026-06-30`; a day that is not in the calendar is an error.
     pub fn date(&self) -> Option<jiff::civil::Date> {
         let expected = "a date, such as 2026-06-30";
         if let Some(asked) = &self.asked {

@@ -123,7 +123,7 @@ impl<'f> TableReader<'f> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// Removes `key` from the notes: the keys for which it stands are noted instead.
+    /// Removes the short form `key` from the notes; the keys that it stands for are noted instead.
     pub fn is_written_out(&self, key: &str) {
         if let Some(noted) = &self.noted {
             noted.unset(key);

@@ -170,7 +170,7 @@ impl TableSpec {
 }
 
 impl TableSpec {
-    /// Removes all keys, also in nested tables, of which the reader never read a value; the reader rejects such keys.
+    /// Removes the keys whose values the reader never read, also in nested tables; the reader rejects such keys.
     pub(super) fn forget_unread(&mut self) {
         self.keys.retain(|key| !key.kinds.is_empty());
         for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {

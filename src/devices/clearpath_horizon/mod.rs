@@ -1,9 +1,9 @@
 //! Controller of a Husky A200 with Clearpath's Horizon protocol. `commands.csv` names the source.
 //!
-//! Speeds are limited to `max_speed_m_s` and to the limit that the host has set. The acceleration of a command is
-//! limited by the host's limit; 0 selects this limit. Answers have these error codes: 1 for a wrong CRC, 4 for a wrong
-//! length, 8 for a value out of range or a wrong pass code, 2 for a command that this file does not handle. Settings
-//! that a host stores survive resets and power cycles.
+//! Speeds are limited to `max_speed_m_s` and to the limit that the host has set. The acceleration in a command is
+//! limited to the host's limit; the value 0 selects this limit. Answers have these error codes: 1 for a wrong CRC, 2
+//! for an unsupported command, 4 for a wrong length, 8 for a value out of range or a wrong pass code. Settings that a
+//! host stores survive resets and power cycles.
 
 mod decoder;
 mod profile;

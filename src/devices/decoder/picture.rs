@@ -13,7 +13,7 @@ pub struct Picture {
     pub offset: [u32; 2],
     /// Format of the pixels.
     pub format: PixelFormat,
-    /// Pixel data in this format, row by row.
+    /// Pixel data in the format `format`, row by row.
     pub bytes: Vec<u8>,
 }
 

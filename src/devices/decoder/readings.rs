@@ -1,4 +1,4 @@
-//! Measurements in frames.
+//! IMU measurements and positions in decoded frames.
 
 use glam::{DQuat, DVec3};
 use serde_json::{Map, Value};

@@ -17,7 +17,7 @@ pub struct Encoders {
 }
 
 impl Encoders {
-    /// Updates the counters with the state `wheels` under `condition`.
+    /// Updates the counters to the wheel state `wheels`, with the faults that `condition` describes.
     pub fn step(&mut self, wheels: WheelState, condition: &Condition) {
         for side in 0..2 {
             if self.condition.routes[side] != condition.routes[side] {

@@ -109,7 +109,7 @@ pub struct DriveBase {
     series: SampleSeries,
     /// Measured wheel states that are not due yet.
     states: VecDeque<WheelState>,
-    /// Number of requested wheel states that were measured or revoked so far.
+    /// Number of wheel states received so far, including substitutes for those whose requests were revoked.
     known: u64,
     /// Number of wheel states that were processed so far.
     taken: u64,

@@ -30,8 +30,8 @@ impl Ramp {
     }
 }
 
-/// Common part of a drive base unit. Motors 0 and 1 have the product's numbering; the rig assigns a side and a direction
-/// to each.
+/// Common part of a drive base unit. Motor 0 is the product's motor 1 or left motor; the rig assigns a side and a
+/// direction to each motor.
 pub struct Unit {
     /// Firmware profile.
     pub profile: BaseProfile,

@@ -10,7 +10,7 @@ pub(crate) fn request(row: &CommandRow) -> Vec<u8> {
 }
 
 /// Sends each row's request in four forms: valid, shortened, lengthened and doubled. `answers` checks the answer to the
-/// valid form. `pause_ms` after each form, the unit must still answer the request `known`.
+/// valid form. After each form and a pause of `pause_ms`, the unit must still answer the request `known`.
 pub(crate) fn walk(
     profile: &str,
     table: &CommandTable,

@@ -17,7 +17,7 @@ use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::time::SimTime;
 use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
 
-/// Messages with their names in profiles, in the order of sending.
+/// Names of the messages in profiles, in the order in which a unit sends them.
 pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
 
 /// Family of Wheeltec's N100 with the protocol FDILink.

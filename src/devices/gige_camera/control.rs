@@ -31,7 +31,7 @@ const HEARTBEAT_MS: [u32; 2] = [500, 3000];
 /// Time that PENDING_ACK announces for commands that write to flash, milliseconds; the answer follows after half of it.
 const STORING_MS: u16 = 200;
 
-/// Features that determine the start of frames.
+/// Register addresses of the features that determine when frames start.
 const TRIGGERS: [u32; 5] = [
     at::TRIGGER_MODE,
     at::TRIGGER_SOURCE,

@@ -43,7 +43,7 @@ impl GigeCamera {
         if is_inverted { [falling, rising] } else { [rising, falling] }
     }
 
-    /// Processes the level of the cable at `Line1`: triggers a frame if the level has changed by an edge of
+    /// Processes the level of the cable at `Line1`: triggers a frame if the level has changed and the edge is one of
     /// [`Self::wanted_edges`].
     pub(super) fn take_edge(&mut self, now: SimTime, is_high: bool) {
         let has_changed = self.line_is_high != is_high;

@@ -72,7 +72,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream without frames; the first frame has the block id `first_block`.
+    /// A stream that has no frames yet; its first frame will have the block id `first_block`.
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }

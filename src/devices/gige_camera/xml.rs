@@ -329,7 +329,7 @@ impl Direct {
     }
 }
 
-/// Node of a feature's register.
+/// XML node that describes the register of a feature.
 struct Register<'a> {
     name: &'a str,
     address: u32,

@@ -198,7 +198,7 @@ fn solved(differences: &[Difference]) -> Option<DVec3> {
     least_squares(&rows).map(|(step, _)| step)
 }
 
-/// The rows minus the mean of their system; this removes the receiver clock error of that system.
+/// Each row minus the mean over all rows of its system; this removes the receiver clock error of that system.
 fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
     let mean = |system: S| {
         let of = || rows.iter().filter(|(other, ..)| *other == system);

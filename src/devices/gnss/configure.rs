@@ -177,7 +177,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// Sets a port that [`is_port`] has accepted.
+    /// Applies port settings that [`is_port`] has accepted.
     pub(super) fn set_port(&mut self, set: &CfgPrt) {
         if let Some(key) = baud_key(set.port) {
             self.store.set(key, set.baud.into());

@@ -21,7 +21,7 @@ pub(super) struct GnssDecoder {
     expected: Option<Expected>,
 }
 
-/// Properties of a stream that follow from a profile.
+/// Properties of a profile that limit what its receiver can send.
 #[derive(Clone, Copy)]
 struct Expected {
     dialect: GnssDialect,

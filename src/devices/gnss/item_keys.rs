@@ -42,7 +42,7 @@ pub const OUTFIL_TDOP: Key = Key(0x3011_00b2);
 pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
 /// Largest time accuracy of a valid fix, multiplied by the speed of light, metres.
 pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
-/// Best carrier solution with corrections: 2 float, 3 fixed.
+/// Best carrier solution with corrections: 2 float, 3 or 5 fixed (5: conservative ambiguity resolution, from HPG 1.50).
 pub const DGNSSMODE: Key = Key(0x2014_0011);
 /// Largest age of corrections, s.
 pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);

@@ -283,7 +283,7 @@ pub struct Refused;
 pub struct Store {
     factory: BTreeMap<Key, u64>,
     layers: [BTreeMap<Key, u64>; 3],
-    /// Protocol version, times 100.
+    /// Protocol version, times 100; 0 if the profile states none.
     version: u32,
 }
 
@@ -410,7 +410,8 @@ impl Store {
         all.any(|system| after(system_key(system)) && first_signals(system).any(after))
     }
 
-    /// Expands keys to the items that a message removes from the stored layers.
+    /// Keys of the items that a message with `keys` removes from the stored layers: a key of the message can stand for
+    /// one item, a group, or all items.
     pub fn named(&self, layers: u8, keys: &[Key]) -> Result<Vec<Key>, Refused> {
         // Items cannot be removed from RAM.
         if keys.len() > MAX_ITEMS || layers & 1 == 1 || layers & 6 == 0 {
@@ -423,7 +424,7 @@ impl Store {
         Ok(matched.concat())
     }
 
-    /// Removes items from the stored layers.
+    /// Removes items from battery-backed RAM and flash, as selected by `layers` (one bit per layer).
     pub fn forget<'a>(&mut self, layers: u8, keys: impl IntoIterator<Item = &'a Key>) {
         for key in keys {
             for layer in [Layer::Bbr, Layer::Flash] {

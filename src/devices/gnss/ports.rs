@@ -34,7 +34,7 @@ pub(super) struct Port {
     input: Framer<GnssStream>,
 }
 
-/// An item in the bytes that a port received.
+/// A frame or a damaged RTCM 3 message that a port received.
 enum Arrival {
     Frame(Frame),
     /// An RTCM 3 message with a wrong CRC.

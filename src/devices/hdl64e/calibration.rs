@@ -166,7 +166,7 @@ fn check_head(
     }
 }
 
-/// Entry of a laser in a file.
+/// Entry of the list `lasers` in a calibration file.
 struct Laser<'d> {
     node: NodeRef<'d>,
     entries: HashMap<&'d str, NodeRef<'d>>,

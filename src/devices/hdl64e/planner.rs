@@ -16,7 +16,7 @@ use crate::spinning::view::View;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
-/// Mode of lasers and packets, which can change during a run.
+/// Return mode, sector and laser power, which can change during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,

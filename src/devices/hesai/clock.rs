@@ -58,7 +58,7 @@ impl HesaiClock {
         &self.faults
     }
 
-    /// State of the PTP slave; its clock counts as locked within `lock_offset_us` of the master. `None` without a
+    /// State of the PTP slave; the clock counts as locked within `lock_offset_us` of the master. `None` without a
     /// slave.
     pub fn slave_state(&self, lock_offset_us: u8) -> Option<PtpState> {
         let slave = self.slave.as_ref()?;

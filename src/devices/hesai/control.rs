@@ -68,7 +68,7 @@ impl Values {
         }
     }
 
-    /// Mode of lasers and packets.
+    /// The settings that affect packets, for the planner.
     pub fn mode(&self, settings: &HesaiSettings) -> Mode {
         Mode {
             is_on: !self.standby,
@@ -95,7 +95,7 @@ fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     }
 }
 
-/// PTP settings of a slave with this configuration.
+/// Settings of a PTP slave for the configuration `wanted`.
 fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
     let domain = wanted.domain;
     let is = |profile| wanted.profile == profile as u8;

@@ -385,7 +385,7 @@ fn gps_fields(packet: &GpsPacket) -> Map<String, Value> {
     }))
 }
 
-/// Point source for a profile; `calibration` names the origin of the angles.
+/// Converter of the profile's packets to points; `calibration` names the source of the laser angles.
 fn point_source(driver: &HesaiProfile, calibration: &'static str) -> PointSource {
     let lasers = calibration::lasers_of(driver, &driver.defaults.serial);
     let elevations_rad = lasers.iter().map(|laser| laser.elevation_deg.to_radians()).collect();

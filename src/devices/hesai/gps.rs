@@ -7,7 +7,7 @@ use crate::wire::hesai::gps::GpsPacket;
 use crate::{Output, Transmit};
 
 const PERIOD_NS: u64 = 1_000_000_000;
-/// Century of dates, which have two-digit years.
+/// Year from which the two-digit years of dates count.
 const CENTURY: u16 = 2000;
 
 /// Source of a unit's GPS packets.

@@ -45,7 +45,8 @@ impl Clock {
         (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
     }
 
-    /// First time at or after `at` at which the clock reads a multiple of `tick_ns`; `at` itself if `tick_ns` is 0.
+    /// First time at or after `at` at which the clock reads a multiple of `tick_ns`, without regard to the drift from
+    /// `at` on; `at` itself if `tick_ns` is 0.
     pub fn next_tick(&self, at: SimTime, tick_ns: u64) -> SimTime {
         match self.ns(at).checked_rem(tick_ns) {
             None | Some(0) => at,

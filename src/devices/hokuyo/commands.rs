@@ -93,7 +93,7 @@ impl Hokuyo {
         Answer::Message(Message::status(bytes, code))
     }
 
-    /// Status code with which the present state refuses a command.
+    /// Status code of the answer to a command that the present state does not allow.
     fn refusal(&self) -> Code {
         match self.phase {
             Phase::Failed { .. } => self.profile.statuses.failed,

@@ -8,7 +8,7 @@ use crate::wire::scip::request::{RequestLine, RequestLines};
 /// A connected host.
 #[derive(Debug)]
 pub struct Host {
-    /// The host; `None` on a serial line.
+    /// Connection and address of the host; `None` on a serial line.
     pub peer: Option<Peer>,
     lines: RequestLines,
     /// Unanswered requests.

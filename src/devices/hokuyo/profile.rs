@@ -63,7 +63,7 @@ pub enum ClusterRule {
     First,
 }
 
-/// Echo of a pulse that is sent in formats with one echo.
+/// Echo that formats with one echo per pulse report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoChoice {
     /// The nearest echo.
@@ -103,10 +103,10 @@ pub enum AnotherStream {
     SameCommand,
 }
 
-/// Origin that error messages name for the limits of the protocol.
+/// Name of the protocol as the source of limits in error messages.
 pub(super) const PROTOCOL: &str = "SCIP";
 
-/// Largest number of steps with which a message has room for three echoes with intensities per step.
+/// Largest step number: a scan of so many steps, with three echoes and intensities per step, fits into a message.
 const MOST_STEPS: i128 = 2880;
 
 fn seconds() -> Time {
@@ -173,7 +173,7 @@ keys! {
 }
 
 keys! {
-    /// Texts of `VV` and `PP`.
+    /// Texts in the answers to `VV` and `PP`.
     #[derive(Clone, Debug)]
     pub struct Identity {
         /// Maker, as `VV` reports it.
@@ -192,7 +192,7 @@ keys! {
 }
 
 keys! {
-    /// Connection to hosts.
+    /// Interface by which hosts connect, and its properties.
     #[derive(Clone, Debug)]
     pub struct Connection {
         /// Whether the scanner is a TCP server or has a serial line.

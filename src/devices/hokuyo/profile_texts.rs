@@ -8,8 +8,7 @@ pub type Code = [u8; 2];
 
 /// Number of characters after the text of a line: semicolon and checksum.
 const BEHIND_TEXT: usize = 2;
-/// Largest length of a text, characters. The line also has the longest key with its colon (5 characters) before the
-/// text.
+/// Largest length of a text, characters. Before the text, a line has a key and a colon: at most 5 characters.
 const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
 /// Smallest number of lines of `II`; drivers refuse fewer.
 const LEAST_STATE_LINES: usize = 7;

@@ -68,7 +68,7 @@ impl Stream {
     }
 
     /// The next revolution to measure; `None` if all requested scans are sent or pending. `waiting` is the number of
-    /// pending scans. `leaves` returns the earliest departure of the scan of a revolution. `line_ns` is the
+    /// pending scans. `leaves` returns the time from which the scan of a given revolution can be sent. `line_ns` is the
     /// transmission time of the scan on a serial line, 0 for a unit without one.
     pub fn plan(
         &mut self,

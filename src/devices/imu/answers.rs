@@ -26,7 +26,8 @@ pub(crate) fn word<T>() -> Limit<i128> {
 /// depending on the protocol).
 pub(crate) type Setting = (&'static str, u8, usize);
 
-/// Reads all settings of `list`; returns their values by number. `read` gets the size of a setting.
+/// Reads all settings of `list`; returns their values by number. `read` takes the field and the setting's
+/// size.
 pub(crate) fn stored<T>(
     table: &mut TableReader<'_>,
     list: impl IntoIterator<Item = (Setting, String)>,

@@ -22,7 +22,7 @@ words!(Decimation: "mean" => Mean, "last" => Last);
 pub struct ImuProfile {
     /// Protocol of the product.
     pub family: ImuFamily,
-    /// Properties that belong to the protocol.
+    /// Protocol-specific part of the profile.
     pub dialect: Arc<dyn Dialect>,
     /// Identity that the IMU reports.
     pub identity: ImuIdentity,

@@ -1,4 +1,4 @@
-//! Converts numbers in frames to measurements in SI units and forward, left, up axes.
+//! Converts numbers in received messages to measurements in SI units and forward, left, up axes.
 
 use glam::{DQuat, DVec3};
 

@@ -10,7 +10,7 @@ use crate::sensors::imu::settings::{
     TriadErrors,
 };
 
-/// Origin that error messages name for the limits of the error model.
+/// Name of the error model as the source of limits in error messages.
 pub const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;

@@ -54,7 +54,7 @@ impl Unit {
         self.port.send(SimTime(now.0 + self.profile.line.reply_delay_ns), bytes);
     }
 
-    /// Queues a message about `sample`, which is sent after the output latency.
+    /// Queues a message about `sample`; the message is sent after the output latency.
     pub fn report(&mut self, sample: &Sample, bytes: Vec<u8>) {
         self.held.push_back((sample.truth.at, bytes));
         self.release(sample.truth.at);

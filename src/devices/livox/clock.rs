@@ -201,7 +201,8 @@ impl LivoxClock {
         ns.clamp(0, u64::MAX.into()) as u64
     }
 
-    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
+    /// Time of the simulated PTP master, without error, nanoseconds; after the loss of the master, the time of the
+    /// unit's free-running clock.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let LivoxClockSettings { own, ptp_ahead_s, .. } = &self.settings;
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)

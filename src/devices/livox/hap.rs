@@ -59,7 +59,7 @@ const LINE: [Term; 7] = [
 ];
 /// Phases of both rotations at the first point, radians.
 const START_RAD: [f64; 2] = [-0.0296, 3.1073];
-/// Number of powers that are computed of each rotation, from the power 0 on.
+/// Number of powers that are computed for each rotation, a complex number: powers 0 to `POWERS` - 1.
 const POWERS: usize = 9;
 const LINES: usize = Form::Hap.lines();
 

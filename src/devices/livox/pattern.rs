@@ -104,7 +104,7 @@ impl<const N: usize> Sum<N> {
     }
 }
 
-/// The pattern of a unit.
+/// Scan pattern of a unit: computes the beam directions of its points.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     motions: Motions,

@@ -60,7 +60,7 @@ pub struct Planner {
     sequence: u16,
 }
 
-/// Largest number of packets in `planned`, more than are ever planned ahead.
+/// Largest number of packets in `planned`. Fewer packets than this are planned ahead at any time.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -83,7 +83,7 @@ impl Planner {
         }
     }
 
-    /// The next packet to send, and its measurement; `None` if no packet to send starts before `horizon`.
+    /// The next packet to send, and its measurement; `None` if the packet does not start before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,

@@ -11,9 +11,9 @@ use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
 
-/// Bit of a tag: with medium confidence, the point is a mixed pixel between two objects.
+/// Bit of a tag: medium confidence that the point is a mixed pixel between two objects.
 const BETWEEN: u8 = 0x01;
-/// Bit of a tag: with medium confidence, the point is noise for another reason.
+/// Bit of a tag: medium confidence that the point is other noise.
 const WEAK: u8 = 0x10;
 /// A point counts as between two objects if another echo of its pulse differs from it in range by less than this,
 /// metres; an assumption.

@@ -42,7 +42,7 @@ pub struct LivoxProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Name, in error messages, of the source of the limits on settings that hosts can change by the protocol's keys.
+/// Source, named in error messages, of the limits on settings that hosts can change by the protocol's keys.
 const KEYS: &str = "the unit's keys";
 
 pub(super) fn byte() -> Limit<i128> {
@@ -98,7 +98,7 @@ fn numbers_of_keys(field: &Field<'_>) -> Option<Vec<u16>> {
 }
 
 keys! {
-    /// UDP ports of a profile.
+    /// UDP ports other than the port of points.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Ports {
         /// The source port of inertial samples.
@@ -187,7 +187,7 @@ keys! {
 }
 
 keys! {
-    /// The IMU.
+    /// Sample rate, latency and errors of the unit's IMU.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ImuProfile {
         /// Samples a second, each in a packet.
@@ -357,8 +357,8 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// Time from the first to the last point that packet headers report, tenths of a microsecond; computed for evenly
-    /// spaced points.
+    /// Time from the first to the last point of a packet, as in packet headers, tenths of a microsecond; computed for
+    /// evenly spaced points.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);
         span.min(u16::MAX.into()) as u16

@@ -31,7 +31,7 @@ pub fn is_stopped<K: Alert>(faults: &[Timed<K>], at: SimTime) -> bool {
 pub struct UnitStates<K, M> {
     /// The states of the unit as they would be without faults.
     pub line: Timeline<u8>,
-    /// State of the motor as the protocol needs it: durations of state changes, and the start of the latest change.
+    /// State of the motor as the protocol needs it: durations of state changes, and the latest motor start.
     pub motor: M,
     faults: Vec<Timed<K>>,
 }

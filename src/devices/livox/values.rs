@@ -143,7 +143,7 @@ impl Values {
         self.byte(key::FORCED_HEATING) == 1 || (self.byte(key::HEATING) == 1 && is_sampling)
     }
 
-    /// Mode of points. Points are off unless the unit `is_sampling`.
+    /// Settings for points. Points are off unless the unit `is_sampling`.
     pub fn mode(&self, profile: &LivoxProfile, is_sampling: bool) -> Mode {
         let fields = [(key::FIELD_0, 1), (key::FIELD_1, 2)].into_iter().filter_map(|(key, bit)| {
             let is_on = self.byte(key::FIELDS_ON) & bit != 0;

@@ -67,7 +67,8 @@ pub struct Moment {
     pub gps_ahead_ns: i128,
 }
 
-/// Makes a data field of a sample; `None` for a descriptor that the unit lacks.
+/// Encodes the data field with this descriptor set and descriptor, from the sample in `moment` and the values `m` of
+/// the field's stream. `None` if the unit lacks the field.
 pub fn field(
     (descriptor_set, descriptor): (u8, u8),
     moment: &Moment,

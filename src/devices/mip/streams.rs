@@ -9,7 +9,7 @@ use crate::wire::mip::{Field, reply, set};
 /// Largest number of fields in a format.
 pub const MAX_FIELDS: usize = 32;
 
-/// One of the two streams.
+/// One of the two data streams of a unit: sensor data or filter data.
 #[derive(Clone, Debug)]
 pub struct DataStream {
     /// Descriptor set of the packets.

@@ -90,7 +90,7 @@ keys! {
     }
 }
 
-/// Origin that error messages name for the limits of the unit's own configuration.
+/// Source, named in error messages, of the limits of the unit's own configuration.
 pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
@@ -121,7 +121,7 @@ fn near_infrared() -> Limit<f64> {
 }
 
 keys! {
-    /// Positions in a sensor.
+    /// Positions of beams, lidar and IMU in the sensor frame.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Geometry {
         /// Distance from the axis to where beams begin.
@@ -165,7 +165,7 @@ fn times_us(field: &Field<'_>) -> Option<[u64; 2]> {
 }
 
 keys! {
-    /// The IMU.
+    /// Sample rate, timing, errors and scale of the unit's IMU.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ImuProfile {
         /// Samples per second, each in its own packet.

@@ -1,5 +1,5 @@
-//! A master within Menura and the line to it, for slaves without other partners. They make PTP faults possible in
-//! recordings and driver tests without network access.
+//! A master within Menura and the line to it, for slaves that exchange messages with no other clock. The line makes PTP
+//! faults possible in recordings and driver tests without network access.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;

@@ -29,7 +29,7 @@ const REACHED_COUNTS: u32 = 2;
 pub enum Goal {
     /// Moves by this number of counts, in the direction of the speed.
     Distance(u32),
-    /// Moves to this count; the second number is the deceleration, counts/s² (0: none).
+    /// Moves to this count; the second number is the largest deceleration, counts/s² (0: no limit).
     Position(i64, f64),
 }
 

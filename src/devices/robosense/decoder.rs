@@ -159,7 +159,7 @@ impl RobosenseDecoder {
         Reading { is_dual, step_centideg: own.unwrap_or_else(usual) }
     }
 
-    /// Lasers of the unit, and the origin of their angles.
+    /// Lasers of the unit, and a text that names the source of their angles: DIFOP packet or profile.
     fn lasers(&self, driver: &RobosenseProfile) -> (Vec<UnitLaser>, &'static str) {
         let angles = self.state.as_ref().map_or(&[][..], |state| &state.angles[..]);
         let own = |(laser, angles): (&UnitLaser, &[Option<f64>; 2])| {

@@ -1,7 +1,7 @@
 //! Selection of the firings of the next packet.
 //!
-//! All lasers fire once per period; firings have fixed times, independent of the rotor. A packet has the next firings
-//! inside the field of view. A packet of an M1 has a fixed time in its frame.
+//! All lasers fire once per period; firings have fixed times, independent of the rotor. A packet contains the next
+//! firings inside the field of view. In an M1, packet n of each frame starts at a fixed time within the frame.
 
 use std::sync::Arc;
 
@@ -147,7 +147,7 @@ impl Planner {
         }
     }
 
-    /// Number of firings from one possible first firing of a packet to the next.
+    /// Packets can start only at firings whose number is a multiple of this.
     fn stride(&self) -> u64 {
         let layout = self.profile.packet.layout;
         if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }

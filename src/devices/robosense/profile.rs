@@ -28,11 +28,11 @@ words!(UcwpEffect: "at-once" => AtOnce, "restarts" => Restarts, "stored" => Stor
 pub struct RobosenseProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// Ports of packets of state (DIFOP).
+    /// Ports of DIFOP (status) packets.
     pub difop: DifopPorts,
     /// Identity that the unit reports.
     pub identity: Identity,
-    /// Configuration and start of the unit.
+    /// Configuration by hosts, start-up time, and constant values in DIFOP (status) packets.
     pub interface: InterfaceProfile,
     /// Encoding of packets of points.
     pub packet: PacketProfile,
@@ -59,7 +59,7 @@ pub struct RobosenseProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Source that error messages state for limits of values that hosts set.
+/// Source, named in error messages, of the limits on values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
 pub(super) fn byte() -> Limit<i128> {
@@ -88,7 +88,7 @@ fn place_m(field: &Field<'_>) -> Option<[f64; 3]> {
 }
 
 keys! {
-    /// UDP ports of packets of state (DIFOP).
+    /// UDP ports of DIFOP (status) packets.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DifopPorts {
         /// Source port.
@@ -332,7 +332,7 @@ impl RobosenseProfile {
     /// Index of the port of IMU samples.
     pub const IMU: PortIndex = PortIndex(2);
 
-    /// Ports of points, state and, in an Airy, IMU samples.
+    /// Ports of points, DIFOP (status) packets and, in an Airy, IMU samples.
     pub fn datagram_ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort::data(&self.network);
         let further = |name, rig_key, [source_port, destination_port]: [u16; 2]| {

@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::profile::{RasterProfile, UnitLaser};
 use crate::wire::robosense::msop::M1_ANGLE_ZERO;
 
-/// Directions in a frame of an M1, by packet.
+/// Directions of all points in a frame of an M1, by packet.
 #[derive(Clone, Debug)]
 pub struct Raster {
     packets: Vec<PacketAims>,

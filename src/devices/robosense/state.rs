@@ -59,7 +59,7 @@ impl Values {
         if profile.rates_rpm.contains(&rpm) { rpm } else { 0 }
     }
 
-    /// Mode of lasers and packets.
+    /// Mode that these values set: the settings that determine the packets of points.
     pub fn mode(&self, profile: &RobosenseProfile, settings: &RobosenseSettings) -> Mode {
         let rpm = self.driven_rpm(profile);
         Mode {

@@ -1,4 +1,4 @@
-//! A Sabertooth without a Kangaroo: it accepts duties, and answers only queries in plain text.
+//! A Sabertooth without a Kangaroo: hosts set the duty of the motors; only queries in plain text are answered.
 //!
 //! A fraction of full duty becomes the same fraction of `max_speed_m_s`. Battery voltage limits and ramps are accepted
 //! without effect.

@@ -1,4 +1,4 @@
-//! Logs of a sample.
+//! Makes the logs (sbgECom messages) of a sample.
 
 use super::answers::SbgAnswers;
 use super::gnss;

@@ -42,10 +42,10 @@ struct Fit {
 }
 
 impl MagneticCalibration {
-    /// Starts the calibration: `mode, bandwidth`.
+    /// Starts the calibration; `data` is its mode and bandwidth, one byte each.
     ///
     /// # Errors
-    /// Returns a code of [`code`] if the data have the wrong length or an unknown mode or bandwidth.
+    /// Returns a code of [`code`] if `data` has the wrong length or an unknown mode or bandwidth.
     pub fn start(&mut self, data: &[u8]) -> Result<(), u16> {
         match *data {
             [mode @ (MODE_2D | MODE_3D), 0..=2] => {

@@ -26,7 +26,7 @@ const MORE: [(u8, u8, &[u8]); 10] = [
 ];
 /// Length of the advanced settings (time, GNSS options, NMEA options) since firmware 2.3, bytes.
 const ADVANCED_LEN: usize = 9;
-/// Length of the aiding assignment, bytes. Older documents have further bytes, which are reserved.
+/// Length of the aiding assignment, bytes. Older documentation lists further, reserved bytes.
 const AIDING_LEN: usize = 11;
 /// Numbers of the messages that can be sent on the CAN bus.
 const CAN_MESSAGES: std::ops::RangeInclusive<u16> = 0x100..=0x2ff;
@@ -203,9 +203,9 @@ impl Settings {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// Status of the solution: the bits of `healthy`, without "used" bits of measurements that a rejection mode excludes,
-    /// and without "valid" bits of values whose standard deviation exceeds the threshold that is set. A threshold of 0
-    /// clears no bit.
+    /// Status of the solution: the bits of `healthy`, without "used" bits of measurements that a rejection mode
+    /// excludes. "Valid" bits are also cleared if the standard deviation exceeds the configured threshold; a threshold
+    /// of 0 clears no bit.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;

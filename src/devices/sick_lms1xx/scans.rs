@@ -10,7 +10,7 @@ use crate::sick_lms1xx::profile::{
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
 
-/// Content of telegrams (`LMDscandatacfg`).
+/// Configuration of the content of scan telegrams (`LMDscandatacfg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
     /// Echoes that get a channel: bit 0 of the first byte is the first echo, and so on. The second byte is reserved.
@@ -19,7 +19,7 @@ pub struct DataConfig {
     pub remission: u8,
     /// Size of RSSI values: 1 is 16 bits, 0 is 8 bits.
     pub is_16_bit: u8,
-    /// Unit of RSSI: 0 is digits.
+    /// Code of the unit of RSSI values; 0 for counts without a unit ("digits").
     pub unit: u8,
     /// Encoder values: not sent if the first byte is 0, otherwise sent. The second byte has no effect.
     pub encoder: [u8; 2],
@@ -94,11 +94,11 @@ pub struct Telegrams<'a> {
     pub echo_filter: EchoFilter,
     /// Location name, printable ASCII.
     pub location_name: &'a [u8],
-    /// Mirror in the scan mode of the scan.
+    /// Mirror in the scan mode in which the scan was measured.
     pub mirror: &'a Mirror,
     /// Time since power-on and the clock.
     pub clocks: Clocks,
-    /// Bit mask of outputs.
+    /// States of the digital outputs, one bit each.
     pub digital_outputs: [u8; 2],
 }
 

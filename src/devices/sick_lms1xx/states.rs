@@ -23,7 +23,7 @@ const ABSENT: u8 = 2;
 pub struct Outputs {
     states: [u8; OUTPUTS],
     changes: [u32; OUTPUTS],
-    /// Output bits in LMDscandata.
+    /// Bits of the outputs in LMDscandata; a bit is set while its output is low.
     pub bits: [u8; 2],
 }
 

@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// Processes a measurement.
+    /// Adds a measurement to the capture that needs it. Drops captures that can no longer be completed.
     pub fn take(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         let index = measurement.request.index;
         self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);

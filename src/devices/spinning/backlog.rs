@@ -22,7 +22,7 @@ pub trait PacketPlan {
     /// End of the packet's last firing.
     fn ends(&self) -> SimTime;
 
-    /// Time after which no clock signal changes the packet's timestamps.
+    /// The packet's timestamps are final when all clock signals up to this time are known.
     fn clock_needed_to(&self) -> SimTime {
         self.start()
     }

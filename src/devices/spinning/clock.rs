@@ -25,7 +25,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// Number of past settings of the clock that are kept: those of at least half an hour. With them, packets that are
+/// Number of past settings of the clock that are kept: enough for at least half an hour. With them, packets that are
 /// measured late on a slow machine get the right timestamps.
 const KEPT_SETTINGS: usize = 4096;
 /// Longest sentence that is accepted, including its line end.

@@ -84,27 +84,27 @@ pub(crate) fn laser_rows<'f>(table: &mut TableReader<'f>) -> Field<'f> {
     table.required("rows").meaning(says)
 }
 
-/// A number in a laser's row.
+/// A column of the table of lasers: a number in each laser's row.
 pub(crate) struct Column {
     /// Name of the column in error messages.
     pub name: &'static str,
-    /// Limits of a value.
+    /// Allowed values.
     pub limit: Numbers,
 }
 
-/// Allowed values of a number: integers of a byte, or real numbers.
+/// Allowed values of a column: integers that fit in a byte, or real numbers.
 pub(crate) enum Numbers {
     Whole(Limit<i128>),
     Any(Limit<f64>),
 }
 
 impl Column {
-    /// An integer from 0 to `most`.
+    /// A column of integers from 0 to `most`.
     pub fn whole(name: &'static str, most: u8, origin: &'static str) -> Self {
         Self { name, limit: Numbers::Whole(Limit::new(0..=most.into(), "", origin)) }
     }
 
-    /// A real number in `range`.
+    /// A column of real numbers in `range`.
     pub fn number(
         name: &'static str,
         range: RangeInclusive<f64>,

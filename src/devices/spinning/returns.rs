@@ -27,8 +27,8 @@ pub struct Intensities {
 }
 
 impl Intensities {
-    /// A converter that gives a white diffuse target the intensity `diffuse_full_scale`, and a retro-reflector that returns
-    /// `retro_full_gain` times as much light the intensity 255.
+    /// A converter that gives a white diffuse target the intensity `diffuse_full_scale`. A retroreflector that returns
+    /// `retro_full_gain` times as much light gets the intensity 255.
     pub fn new(diffuse_full_scale: u8, retro_full_gain: f64) -> Self {
         let full_scale = f64::from(diffuse_full_scale);
         let retro_scale = (255.0 - full_scale) / libm::log(retro_full_gain);
@@ -48,7 +48,7 @@ impl Intensities {
     }
 }
 
-/// Allowed values for the light from a retro-reflector of intensity 255, as a multiple of the light from a white target.
+/// Allowed ratios of the light from a retroreflector of intensity 255 to the light from a white target.
 pub(crate) fn retro_gain() -> Limit<f64> {
     Limit::new(1.1..=1e6, "times a white target", PROFILES)
 }

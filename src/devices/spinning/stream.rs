@@ -7,7 +7,7 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
 
-/// Selects the next packet.
+/// Plans the data packets of a lidar, one after another.
 pub trait Planner {
     type Mode: PartialEq;
     type Plan: PacketPlan;

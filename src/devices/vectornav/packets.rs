@@ -1,4 +1,4 @@
-//! Binary output.
+//! Packets of binary output.
 
 use glam::DMat3;
 

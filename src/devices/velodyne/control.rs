@@ -56,7 +56,7 @@ pub struct NetConfiguration {
     pub dhcp: bool,
 }
 
-/// Mode of lasers and packets from a given time on.
+/// Mode of the unit: settings that determine when lasers fire and which echoes are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
@@ -108,7 +108,7 @@ impl Configuration {
         }
     }
 
-    /// Mode of lasers and packets that this configuration sets while the unit is up.
+    /// Mode that this configuration sets while the unit is up.
     pub fn mode(&self) -> Mode {
         Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
     }

@@ -110,7 +110,7 @@ impl VelodyneDecoder {
         all.get(all.len() / 2).filter(|_| all.len() >= SPACINGS / 5).map(|us| *us as f64)
     }
 
-    /// Properties of the packets that the profile `named` does not have, as text: the packets come from another firmware.
+    /// Differences between the packets and the profile `named`, as text: signs that another firmware sent the packets.
     fn doubts(&self, named: &Named<VelodyneProfile>) -> Vec<String> {
         let mut doubts = Vec::new();
         let ([mode, product], _) = self.status.unwrap_or_default();

@@ -61,7 +61,7 @@ const STORED: [(u8, &[u8]); 3] = [
 ];
 /// Length of the extended settings (eMTS), whose content is encrypted and not published.
 const EMTS_BYTES: usize = 1024;
-/// Start of a sync setting: function "send latest" on the line `ReqData`.
+/// First bytes of a sync setting: function "send latest" on the line `ReqData`.
 const SEND_LATEST_ON_REQUEST: [u8; 2] = [8, 6];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

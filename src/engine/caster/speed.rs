@@ -34,8 +34,8 @@ pub fn admit(gpu: String, [gpu_hz, processor_hz]: [f64; 2]) -> Result<(), GpuPro
     Ok(())
 }
 
-/// Returns the pulses per second of the GPU and of the processor in the scene of `own`, with `workers` calling threads
-/// (default: as many as a rig would use).
+/// Measures how many pulses per second the GPU and `own`, the processor's caster, cast in their scene. `workers` is the
+/// number of calling threads (default: as many as a rig would use).
 pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64; 2] {
     let (stencil, pulses) = gpu.sample();
     let by_gpu = |pulses: &[Pulse], hits: &mut [Hit]| {

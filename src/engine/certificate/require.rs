@@ -1,4 +1,4 @@
-//! Requirements on a run's timing, as `p99.9<100us,late=0`, and verdicts.
+//! Requirements on a run's timing, such as `p99.9<100us,late=0`, and verdicts.
 
 use std::fmt;
 use std::str::FromStr;

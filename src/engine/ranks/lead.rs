@@ -32,7 +32,7 @@ const ASKED_PER_WORKER: usize = 3;
 const TABLES: usize = 64;
 /// A rank that sends nothing for this long counts as lost; each rank sends a message every second.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Longest wait for a message until the state of the run is checked again.
+/// Interval at which the state of the run is checked while no message arrives.
 const LOOK: Duration = Duration::from_millis(20);
 /// Longest time for a signal of the launcher to reach all processes (an assumption).
 const SIGNALS: Duration = Duration::from_millis(300);

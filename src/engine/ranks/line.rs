@@ -6,8 +6,8 @@ use crossbeam_channel::{Receiver, Sender};
 /// delivered, and then the transport ends.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Queue of messages to send, with the receiving rank. Sending never waits.
+    /// Queue of messages to send, each with the receiving rank. Sending never waits.
     pub post: Sender<(usize, Vec<u8>)>,
-    /// Received messages with the sending rank; messages of one sender keep their order.
+    /// Received messages, each with the sending rank; messages of one sender keep their order.
     pub mail: Receiver<(usize, Vec<u8>)>,
 }

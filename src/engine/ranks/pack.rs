@@ -51,7 +51,7 @@ pub struct Load {
     pub folder: String,
 }
 
-/// A fault that began while the rig runs.
+/// A fault that was started during the run, with its present schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultNews {
     /// Index of the fault among all faults of the run.

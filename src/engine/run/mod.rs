@@ -73,14 +73,13 @@ pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
 
-/// Time from the choice of the run's first instant to this instant; packets are rendered ahead during this time.
+/// Time from the setup of a run to its first instant; packets are rendered ahead during this time.
 const START_DELAY: Duration = Duration::from_millis(250);
 /// Longest sleep of the scheduler and of the sender between two checks.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Capacity of the send queue, packets, in addition to twice the number of packets that can be rendered ahead.
 const SEND_QUEUE: usize = 4096;
-/// Stack size of a listener thread, bytes. Locked memory, including all stacks, stays in RAM, and a rig may
-/// have many ports.
+/// Stack size of a listener thread, bytes. It is small, because stacks are locked in RAM and a rig may have many ports.
 const LISTENER_STACK: usize = 192 << 10;
 /// Stack size of a thread that serves a web interface, bytes.
 const WEB_STACK: usize = 512 << 10;
@@ -90,7 +89,7 @@ const EVENT_QUEUE: usize = 256;
 /// Result of writing the ground truth of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthOutcome {
-    /// Figures of the file, or the reason why the file was not written.
+    /// Number of messages and size of the file, or the reason why the file was not written.
     pub written: Result<TruthFigures, String>,
     /// Number of events that were dropped, because writing was too slow.
     pub dropped: u64,
@@ -125,7 +124,8 @@ pub struct RealTimeRun<'a> {
     epoch: Epoch,
     feeds: Vec<FeedPort>,
     answers: Answers,
-    /// Input and socket of drive commands to a robot without a drive base.
+    /// Settings of the drive commands by datagrams, and the socket that receives them; `None` if the robot is not
+    /// driven by datagrams.
     orders: Option<(TwistInput, UdpSocket)>,
     /// Configuration and link of Menura's PTP master, if the rig has one.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
@@ -309,8 +309,8 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// Whether the run has the number of workers that a GPU needs, which is greater than the number of processors. If
-    /// the GPU is lost, the workers share the processors.
+    /// Whether the number of workers was chosen for a GPU; it is then greater than the number of processors. If the
+    /// GPU is lost, the workers share the processors.
     pub fn has_gpu(&self) -> bool {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }

@@ -36,7 +36,7 @@ use crate::wire::port::Peer;
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Largest number of a base's messages that wait for the caster's thread.
 const WAITING: usize = 256;
-/// Largest number of messages that a fault delays at the same time: one hour of eight messages per second.
+/// Largest number of messages that a fault delays at the same time: one hour at eight messages per second.
 const MOST_LATE: usize = 8 * 3600;
 /// Largest number of bytes per read.
 const PIECE: usize = 4096;

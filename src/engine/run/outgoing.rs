@@ -26,7 +26,7 @@ pub(super) struct Outgoing<'a> {
     run: &'a RealTimeRun<'a>,
     packets: SendQueueWriter,
     faults: WireFaults,
-    /// For each fault, its device.
+    /// Device of each fault.
     owners: Vec<DeviceId>,
     log: Option<FaultLog>,
     truth: Option<&'a TruthSender>,

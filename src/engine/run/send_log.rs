@@ -120,11 +120,11 @@ impl Stamps {
 
 /// The send log, with its clock and all places to which it reports.
 pub struct SendLog<'a> {
-    /// Clock for the lateness.
+    /// Clock of the run.
     pub clock: MonotonicClock,
     /// Connections by device; their sockets deliver the timestamps.
     pub connections: &'a [Connections],
-    /// Lateness for the status view.
+    /// Counters of each device; the send log adds the lateness and latencies of its packets.
     pub stats: &'a [DeviceStats],
     /// Timing logs by device, if requested.
     pub timing: Option<&'a [Mutex<TimingLog>]>,
@@ -327,8 +327,8 @@ impl TimingLog {
         &mut self.waiting[port.place()]
     }
 
-    /// Assigns `stamp` to its packet and records the departure, `at_ns` after the first instant. Returns false if the
-    /// packet's record has not arrived yet.
+    /// Finds the waiting packet with the key of `stamp` and records its departure, `at_ns` nanoseconds after the run's
+    /// first instant. Returns false if the packet's record has not arrived yet.
     fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets with earlier keys have lost their timestamps.
         while let Some(first) = self.waiting_at(port).front().copied() {

@@ -26,8 +26,8 @@ pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// Length of the preparation before a packet's time of sending: the kernel builds the datagram in advance, or the
-/// sender warms up the code path through the kernel.
+/// Time before a packet's time of sending at which the sender prepares: it lets the kernel build the datagram in
+/// advance, or warms up the code path through the kernel.
 const REHEARSAL: Duration = Duration::from_micros(20);
 /// Delay after the time of sending until the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);

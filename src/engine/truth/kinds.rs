@@ -131,8 +131,8 @@ pub const MOTION: Kind = Kind {
         ("altitude_m", Number),
     ],
 };
-/// Motion of a joint, with its derivatives by seconds. The position is in radians for rotation and in metres for
-/// sliding.
+/// Position, rate and acceleration of a joint: in radians and seconds if it rotates, in metres and seconds if it
+/// slides.
 pub const JOINT: Kind = Kind {
     name: "menura.Joint",
     fields: &[

@@ -43,7 +43,7 @@ pub struct TruthLog<'a> {
     /// order of arrival.
     waiting: BTreeMap<(SimTime, usize, u64), Item>,
     arrived: u64,
-    /// Number of pose rows so far.
+    /// Number of instants, at the rig's `truth_rate_hz`, whose poses have been added to `waiting` so far.
     rows: u64,
     row_s: f64,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Error-free measurements of sensors other than lidars, as messages.
+//! Error-free measurements of sensors other than lidars and cameras, as messages.
 
 use serde_json::Value;
 

@@ -67,7 +67,7 @@ impl JsonMessage {
 pub enum TruthEvent {
     /// A packet leaves, unless the link refuses it.
     Packet(PacketEvent),
-    /// A sensor other than a lidar has measured.
+    /// A sensor other than a lidar or a camera has measured.
     Measured(DeviceId, Box<Measurement>),
     /// State of a device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),

@@ -14,7 +14,7 @@ pub struct Subject {
     pub rig: String,
     /// Device under test, with its profile.
     pub device: String,
-    /// Command of the driver.
+    /// The command that starts the driver.
     pub command: String,
     /// Time at which the cases started.
     pub begun: jiff::Timestamp,

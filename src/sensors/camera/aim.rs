@@ -12,7 +12,7 @@ use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::time::SimTime;
 use crate::world::raycast::Pulse;
 
-/// Data for the rays of all pixels of a tile.
+/// Inputs from which the rays of a tile's pixels are computed: exposure, poses, lens, faults and noise.
 pub(super) struct Aim<'a> {
     pub shot: &'a Shot,
     /// Start of the exposure of the frame's first row.

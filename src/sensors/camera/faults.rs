@@ -21,7 +21,7 @@ use crate::world::raycast::{Hit, RayCaster, Stencil};
 pub enum CameraFault {
     /// Pixels whose count is independent of light.
     StuckPixels {
-        /// Share of all pixels.
+        /// Share of stuck pixels among all pixels, 0..=1.
         share: f64,
         /// Count of the stuck pixels as a share of full scale; `None`: each is either dark or full, at random.
         level: Option<f64>,

@@ -19,7 +19,7 @@ pub enum Model {
 pub struct Lens {
     /// Width and height of the whole sensor, pixels.
     pub size: [u32; 2],
-    /// Focal lengths in x and y, pixels; negative along an axis of a mirrored image.
+    /// Focal lengths in x and y, pixels; negative along an axis in which the image is mirrored.
     pub focal_px: [f64; 2],
     /// Point where the optical axis meets the sensor, pixels.
     pub centre_px: [f64; 2],
@@ -32,11 +32,11 @@ pub struct Lens {
 const STEP: u32 = 3;
 const ROUNDS: usize = 40;
 
-/// Table of the directions of all pixels.
+/// Table of directions on a grid of nodes. The directions of all pixels are interpolated from it.
 #[derive(Clone, Debug)]
 pub struct Directions {
     columns: usize,
-    /// Directions row by row; NaN outside the lens's image.
+    /// Directions at the nodes, row by row; NaN outside the lens's image.
     nodes: Vec<[f32; 3]>,
 }
 

@@ -1,5 +1,5 @@
-//! Physics of a camera: converts light of the scene to counts of the converter. Product families convert the counts
-//! to their formats.
+//! Physics of a camera: converts light of the scene to counts of the analogue-to-digital converter. Product families
+//! convert the counts to their formats.
 //!
 //! A frame is measured in tiles of some rows, so that several threads can work on it. Each pixel casts a ray from a
 //! random position within its area, at a random time within its exposure. This gives motion blur and smooth edges.

@@ -72,7 +72,7 @@ struct Met<'a> {
     /// Index of the ray in `Rays::pulses`.
     ray: Lanes<u32>,
     pixel: Lanes<u32>,
-    /// Share of the light scattered by the surface that reaches the pixel.
+    /// Share of the surface's scattered light that reaches the pixel.
     share: Lanes,
     place: Lanes3,
     range_m: Lanes,

@@ -1,7 +1,7 @@
 //! Daylight: the sun, the sky of Preetham et al. 1999, and the light of both on a surface.
 //!
-//! Colours are linear sRGB. Their units are candela per square metre for the sky and lux on surfaces: white with the
-//! luminance 1 is `[1, 1, 1]`.
+//! Colours are linear sRGB. `[1, 1, 1]` is white with a luminance of 1 cd/m² (sky) or an illuminance of 1 lx
+//! (surfaces).
 
 use glam::DVec3;
 
@@ -29,7 +29,7 @@ pub struct Daylight {
     /// Illuminance of sky and ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
     ambient_lx: [Colour; 6],
     model: Model,
-    /// Table of the luminance of a clear sky over elevation and angle from the sun; empty for an overcast sky.
+    /// Luminance of a clear sky, cd/m², tabulated by elevation and by angle from the sun; empty for an overcast sky.
     table: Vec<Colour>,
 }
 
@@ -43,9 +43,10 @@ enum Model {
     Overcast { zenith_cd_m2: f64 },
 }
 
-/// Number of intervals of the table over elevation; [`DISTANCES`] is the number over the angle from the sun.
-/// Interpolation errors are below 0.2 %.
+/// Number of intervals of elevation in `Daylight::table`. With this number and [`DISTANCES`], interpolation errors are
+/// below 0.2 %.
 const HEIGHTS: usize = 128;
+/// Number of intervals of the angle from the sun in `Daylight::table`.
 const DISTANCES: usize = 128;
 /// Sine of the lowest elevation for which the sky is computed; lower directions have the luminance at this elevation.
 const LOWEST: f64 = 0.02;
@@ -75,7 +76,7 @@ pub fn sun_at(unix_s: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
 
 impl Daylight {
     /// A clear day with the turbidity `turbidity`, 2 to 6, and ground of the albedo `ground`. For a sun below 5
-    /// degrees, the sky is that of 5 degrees. There is no sunlight after sunset.
+    /// degrees, the sky is that of a sun at 5 degrees. There is no sunlight after sunset.
     pub fn new([elevation_rad, azimuth_rad]: [f64; 2], turbidity: f64, ground: Colour) -> Self {
         let toward = |elevation: f64| {
             let ((sin, cos), (east, north)) = (libm::sincos(elevation), libm::sincos(azimuth_rad));

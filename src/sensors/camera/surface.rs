@@ -65,7 +65,7 @@ const LOOKS: &[(&str, Look)] = &[
 
 impl Look {
     /// The look of a material. If the material has a colour, the look is plain in this colour. Otherwise [`LOOKS`] has
-    /// the look for its name. Without an entry, it is grey; its albedo is the reflectance at the laser's wavelength.
+    /// the look for its name. Without an entry, the look is grey; its albedo is the reflectance at 905 nm.
     pub(super) fn of(material: &Material) -> Self {
         if let Some(colour) = material.colour {
             return look(colour.map(f64::from), 0.0, 1.0);

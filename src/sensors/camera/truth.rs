@@ -12,7 +12,7 @@ use crate::sensors::truth::NONE;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Stencil};
 
-/// Images computed for each frame while ground truth is recorded.
+/// Selects the images that are computed for each frame while ground truth is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TruthImages {
     /// The label of each pixel.

@@ -14,7 +14,7 @@ pub struct Orbit {
     pub toa_s: f64,
     /// GPS week of `toa_s`, modulo [`Orbit::week_modulus`].
     pub week: u32,
-    /// Modulus of week numbers: 1024 in almanacs (as broadcast), larger (8192 in files) if the full week is known.
+    /// Modulus of `week`: 1024 for the 10-bit number that satellites broadcast, 8192 for a full week number.
     pub week_modulus: u32,
     /// Inclination of the orbit.
     pub inclination_rad: f64,

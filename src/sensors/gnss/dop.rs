@@ -18,7 +18,7 @@ impl Dop {
     /// satellites do not determine a position.
     ///
     /// The clocks are eliminated. With the sum s and the count n of a system's directions, the system's part of the
-    /// position's information is `sum g g^T - s s^T / n`.
+    /// position's information matrix is `sum g g^T - s s^T / n`.
     pub fn of(satellites: &[(DVec3, usize)]) -> Option<Self> {
         let mut information = DMat3::ZERO;
         let mut systems: Vec<(usize, DVec3, f64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! GNSS: the antenna's view of the satellites past the surfaces of the scene, and the receiver's solution.
+//! GNSS: the antenna's view of the satellites, which the scene may hide, and the receiver's solution.
 //!
 //! [`SkySensor`] has no state. It measures the antenna's position, the satellites above the horizon, and the open
 //! share of the line of sight to each. `navigator::Navigator` has state: the acquisition from start to fix, slowly
@@ -64,7 +64,7 @@ pub struct SatelliteView {
 }
 
 /// Measures the sky from the antenna. Elevation and azimuth are in the local frame (east, north, up) at the antenna.
-/// The rays use the same directions in World. Within a robot's distances from World's origin, the two frames differ by
+/// The rays use the same directions in World. At the distances of robots from World's origin, the two frames differ by
 /// hundredths of a degree.
 #[derive(Clone, Debug)]
 pub struct SkySensor {

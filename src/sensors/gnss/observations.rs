@@ -211,7 +211,7 @@ struct Geometry {
 
 /// Components of a signal's path from a satellite.
 struct Path {
-    /// Range, satellite clock and troposphere, metres.
+    /// Part that is equal for all carriers, metres: range, satellite clock and troposphere.
     common_m: f64,
     rate_m_s: f64,
     /// Ionospheric delay on GPS's first carrier, metres.

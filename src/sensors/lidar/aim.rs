@@ -13,7 +13,7 @@ use crate::sensors::{Surroundings, Sweep};
 use crate::time::SimTime;
 use crate::world::raycast::Pulse;
 
-/// Number of firings in an array.
+/// Number of firings that are computed together.
 const FIRINGS: usize = 16;
 
 /// Arguments of [`Lidar::aim`].

@@ -73,8 +73,8 @@ pub(super) struct TruthKeeper<'a> {
 }
 
 impl<'a> TruthKeeper<'a> {
-    /// Starts the ground truth of `sweep`, whose start time is `start`. `poses` are the sensor's poses during the
-    /// sweep, each with its offset from `start`, nanoseconds.
+    /// Starts recording the ground truth of `sweep`, which starts at `start`. `poses` are the sensor's poses during
+    /// the sweep, each with its offset from `start`, nanoseconds.
     pub fn new(
         lidar: &'a Lidar,
         start: SimTime,

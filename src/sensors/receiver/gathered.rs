@@ -9,7 +9,7 @@ use super::{NEAREST_M, Receiver};
 use crate::config::profile::lidar::EchoRule;
 use crate::world::raycast::{Hit, MAX_RAYS};
 
-/// Number of pulses in an array.
+/// Number of pulses that are computed together.
 const PULSES: usize = 16;
 /// One value for each pulse.
 type Lanes = [f32; PULSES];

@@ -71,7 +71,7 @@ pub(super) struct Reception<'a> {
     pub noise: &'a RequestNoise,
     /// Index of the firing in the measurement request.
     pub firing: usize,
-    /// The returning light; [`Gathered::Unknown`] if it requires a search for echoes.
+    /// The returning light; [`Gathered::Unknown`] if its echoes are not known yet.
     pub gathered: Gathered,
     pub buffers: &'a RefCell<Buffers>,
 }
@@ -83,7 +83,8 @@ pub(super) struct Receiver {
     width_m: f32,
     min_range_m: f32,
     max_range_m: f32,
-    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
+    /// Detection limit: the signal at which half of the pulses are detected (without noise: all), relative to the
+    /// signal of a white surface at 1 m.
     threshold: f32,
     /// Threshold divided by the standard deviation of the signal's noise; 0 without noise.
     signal_to_noise: f32,

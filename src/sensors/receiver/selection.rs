@@ -2,7 +2,7 @@
 
 use super::super::{PulseReturns, Return};
 
-/// The echoes of a pulse that a receiver reports.
+/// Rule that selects the echoes of a pulse that a receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoSelection {
     /// The echo with the least range.
@@ -55,7 +55,7 @@ impl Candidates {
     }
 }
 
-/// What is reported of a pulse with one echo or none.
+/// The returns that `selection` reports for a pulse with one echo or none.
 #[inline]
 pub(super) fn of_one(echo: Option<Return>, selection: EchoSelection) -> PulseReturns {
     let second = match selection {

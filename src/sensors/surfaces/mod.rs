@@ -50,7 +50,7 @@ pub struct Glimpse {
 /// Points from which the light of many pulses returns. Reuse one value for many calls, because it owns the buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
-    /// Points from which light returns, sorted by ray; none of diffuse pulses.
+    /// Points from which light returns, sorted by ray; diffuse pulses have no entries.
     seen: Vec<Glimpse>,
     /// For each pulse, whether all of its light returns from diffuse surfaces that its rays hit.
     is_diffuse: Vec<bool>,
@@ -161,8 +161,8 @@ impl Glimpses {
         })
     }
 
-    /// Records the light that returns from a hit, and the rays that continue. `pulse` makes the ray that hit, which
-    /// most surfaces do not need.
+    /// Records the light that returns from a hit, and the rays that continue. `pulse` creates the ray that hit; it is
+    /// called only if a ray continues.
     #[inline(always)]
     fn meet(
         &mut self,

@@ -17,7 +17,7 @@ const WEAKEST_SHARE: f64 = 0.125;
 const FARTHEST_M: f64 = 30.0;
 /// Largest mean number of simulated particles per pulse; farther particles are omitted.
 const MOST: f64 = 200.0;
-/// Number of steps of the table over range.
+/// Number of range steps of an [`InBeam`] table.
 const STEPS: usize = 512;
 
 /// Particles in the air: `N(D) = n0 exp(-slope D)` per cubic metre and millimetre of diameter.
@@ -188,7 +188,7 @@ impl InBeam {
     }
 }
 
-/// Uniform in `0..1`.
+/// A uniform random number in `0..1`.
 pub(super) fn uniform(random: &mut SplitMix64) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }

@@ -46,8 +46,8 @@ pub(super) fn range_error(rain: &RainConfig) -> Option<f64> {
 const TEXTURE_MM: f64 = 1.2;
 
 /// Depth of the water film as a share of the depth of a surface's texture, 0..=1. If the rig does not set the depth of
-/// the film, it depends on the law. With Marshall-Palmer, it follows from the rain rate as for a road where water flows
-/// 5 m down a slope of 2 % (Gallaway et al. 1979). With Goodin 2019, it is 0.
+/// the film, it depends on the rain law. With Marshall-Palmer, it follows from the rain rate as for a road where water
+/// flows 5 m down a slope of 2 % (Gallaway et al. 1979). With Goodin 2019, it is 0.
 pub(super) fn film(rain: &RainConfig) -> f64 {
     let from_rate_mm = match rain.law {
         RainLaw::MarshallPalmer => 0.157 * libm::pow(rain.rate_mm_h, 0.59),

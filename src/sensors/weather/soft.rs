@@ -123,8 +123,8 @@ fn stretch(
     Stretch { from_m, to_m, range_m, uniform, per_coefficient, passed }
 }
 
-/// Sum of the pulses from `stretches`, represented as light from one point: the point is at the maximum of the sum, and
-/// its pulse is as high. `None` without stretches.
+/// Sum of the pulses from `stretches`, represented as light from one point, with the distance and the height of the
+/// sum's maximum. `None` without stretches.
 fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     let (first, last) = (stretches.first()?, stretches.last()?);
     let steps = 2000;

@@ -32,7 +32,7 @@ const SIGMAS: f64 = 4.0;
 const PER_DECADE: u32 = 3;
 /// Duration of the short form.
 const SHORT: Duration = Duration::from_secs(300);
-/// Largest number of samples of a simulation; it needs some gigabytes of memory.
+/// Largest number of samples of a simulation; they need some gigabytes of memory.
 const MAX_SAMPLES: u64 = 200_000_000;
 
 /// Options of the experiment.
@@ -289,7 +289,8 @@ impl Compared {
         )
     }
 
-    /// Name, configured value and fitted value of each coefficient, in the printed unit (with Hz and s).
+    /// Name, configured value and fitted value of each coefficient. Values are in [`Compared::unit`], to which the name
+    /// adds `/sqrt(Hz)` or `/sqrt(s)`.
     fn coefficients(&self) -> [(&'static str, f64, f64); 3] {
         let shown = |x: f64| x / self.scale;
         [

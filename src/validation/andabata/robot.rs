@@ -103,7 +103,8 @@ pub struct UsedMap {
     pub map: Map,
     /// Direction of the goal in World, radians from east.
     pub goal_rad: f64,
-    /// Chosen direction, radians from east; `None` if none was free.
+    /// Chosen direction, radians from east. If none was free: with a memory, the direction of the waypoint; otherwise
+    /// `None`.
     pub taken_rad: Option<f64>,
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Drive {
     pub pose_error_m: f64,
     pub contacts: usize,
     pub trees: Vec<Tree>,
-    /// Spreads of ranges by tree.
+    /// Spread of the ranges to each tree, by index in `trees`.
     pub spreads: BTreeMap<usize, Spread>,
     /// Number of returns from the ground, by horizontal distance from the sensor, in bins of [`RING_BIN_M`].
     pub rings: Vec<u32>,

@@ -29,8 +29,7 @@ pub struct Depths {
     pub depths_m: Vec<f64>,
 }
 
-/// Records one stand of the kind `stand` with all scanners; `number` is the seed of this stand. Returns the depths of
-/// each scanner.
+/// Records a random stand with the parameters `stand` and the seed `number`. Returns the depths of each scanner.
 pub fn scan(stand: &Stand, number: u64, rig_text: &str) -> Result<Vec<Depths>, ExperimentError> {
     let rig = rig(stand, number, rig_text)?;
     let world = recording::world(&rig)?;

@@ -141,7 +141,7 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
     all
 }
 
-/// `limit` plus `chance`, the tolerance for few pulses; and the text that explains the result.
+/// `limit` plus `chance`, the tolerance for few pulses; and a text that explains this sum.
 fn allowed(limit: f64, why: &str, chance: f64) -> (f64, String) {
     let applied = limit + chance;
     let text = match chance > 0.0 {

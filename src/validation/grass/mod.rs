@@ -61,7 +61,7 @@ pub struct Grass {
 struct Case {
     stand: Stand,
     scanners: Vec<Depths>,
-    /// Fits by scanner.
+    /// One fit per scanner.
     fits: Vec<Fit>,
 }
 

@@ -56,7 +56,7 @@ struct Row {
 }
 
 impl Row {
-    /// Mean number of mixed pixels per scan of `beam`, over all offsets of the directions within an angular step.
+    /// Mean number of mixed pixels per scan of `beam`, over all phases.
     fn count(&self, beam: Beam) -> f64 {
         let scans = &self.scans[beam as usize];
         let all: usize = scans.iter().map(|scan| mixed(scan, self.offset_m)).sum();

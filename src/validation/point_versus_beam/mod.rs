@@ -68,7 +68,7 @@ pub struct PointVersusBeam {
 enum Pulse {
     /// One ray, first hit, no noise: the model of Durst et al. 2011.
     Point,
-    /// The product's model: nine rays over the footprint, waveform, threshold and noise.
+    /// Menura's default model: nine rays over the footprint, waveform, threshold and noise.
     Beam,
     /// Nine rays, first return, as in Goodin et al. 2018.
     Goodin,
@@ -142,9 +142,9 @@ impl PointVersusBeam {
     }
 }
 
-/// Pose of a scanner in the middle of the scan that it sends at `leaves`, 1.7 ms earlier: half of the 3.3 ms that a
-/// scan of 90 degrees takes. The vehicle's motion during the rest of the mirror's rotation, 8 mm at 1 m/s, is
-/// neglected.
+/// Pose of a scanner in the middle of the scan that it sends at `leaves`. The middle is 1.7 ms before `leaves`: half of
+/// the 3.3 ms that a scan of 90 degrees takes. The vehicle's motion during the rest of the mirror's rotation, 8 mm at
+/// 1 m/s, is neglected.
 fn sensor_pose(
     rig: &Rig,
     world: &LiveWorld,

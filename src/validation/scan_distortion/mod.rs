@@ -59,7 +59,7 @@ pub struct ScanDistortion {
 /// Mounts of the two lidars with their roll, degrees: upright and upside down.
 const MOUNTS: [(&str, f64); 2] = [("clockwise", 0.0), ("counter-clockwise", 180.0)];
 
-/// Result of one drive past rows at one distance.
+/// Result of one drive past the rows of cylinders, at one distance.
 struct Pass {
     edge_m: f64,
     /// Cylinders as each lidar shows them, by mount.
@@ -74,7 +74,7 @@ struct Pass {
     picture_at_m: f64,
 }
 
-/// Data of one lidar.
+/// Results of the packets of one lidar so far.
 #[derive(Default)]
 struct Reading {
     passes: Passes,
@@ -129,7 +129,7 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// Adds a block of a packet from a lidar that its mount turns by `rolled`. `x_at` returns the lidar's position
+    /// Adds a block of a packet. `rolled` is the rotation of the lidar's mount. `x_at` returns the lidar's position
     /// along the path, metres, at a time in seconds.
     fn see(
         &mut self,

@@ -28,7 +28,7 @@ pub enum Rule {
     Ray,
     /// All rays within 1 m form one return, weighted by their energy.
     Cluster,
-    /// The beam that the emulator uses by default for the product today.
+    /// The beam that the emulator uses by default for the HDL-64E today.
     Today,
 }
 
@@ -151,8 +151,8 @@ impl Shots {
     }
 }
 
-/// Returns of the lasers from the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead, by laser, in the given
-/// number of rotations. The rotation rate is chosen so that directions do not repeat.
+/// Returns of each laser in `turns` rotations, from the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead.
+/// The rotation rate is chosen so that directions do not repeat.
 pub fn ahead(
     scene: &str,
     rule: Rule,

@@ -73,7 +73,7 @@ settings = { rate_hz = 10, baud_rate = 460800, sentences = [], messages = ["NAV-
 
 /// Devices and place of the drives.
 pub struct Bench {
-    /// A rig with both units.
+    /// Rig with the GNSS receiver and the IMU.
     pub rig: Rig,
     /// Origin of the World frame on Earth.
     pub origin: GeoOrigin,

@@ -52,7 +52,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Compares the drives of two groups on some courses.
+    /// Compares the drives of two groups over `courses`.
     pub fn between(group: &Group, reference: &Group, courses: &[Course]) -> Self {
         let distance = |of: fn(&Drives) -> Vec<f64>| {
             wasserstein(&group.all(courses, of), &reference.all(courses, of))

@@ -66,13 +66,13 @@ pub struct Vepd {
     pub variants: Vec<Variant>,
     /// The error model with which the others are compared
     pub reference: Variant,
-    /// Compare with recorded drives instead
+    /// Recorded drives to use as the reference
     ///
     /// A folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv and so on, or one
     /// file, with the columns se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
     /// and m/s; the published data of Mahajan et al. 2024 have this form.
     pub recorded: Option<PathBuf>,
-    /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
+    /// Folder with recorded drives of the variants, to use instead of simulated drives; one subfolder per variant
     ///
     /// The folder has the format of --write-drives. With --recorded nothing is simulated, and distances are
     /// compared with the paper's tables.

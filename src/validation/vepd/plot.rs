@@ -11,7 +11,7 @@ const BINS: usize = 48;
 /// Colour of the reference.
 const REFERENCE: Colour = Colour([30, 30, 35]);
 
-/// One number for each drive.
+/// Computes one number for each drive.
 type Measure = fn(&Drives) -> Vec<f64>;
 
 /// Draws all panels.

@@ -99,7 +99,7 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
 }
 
 /// Compares the ratios that Mahajan et al. 2024 print with one result of the sweep: the result for the shortest time at
-/// rest, which is theirs, and for a reference with the error of their real drives.
+/// rest, and for a reference with the error of their real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };

@@ -98,7 +98,7 @@ pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     Some(all)
 }
 
-/// Form of a stream's packets.
+/// Packet size and form of the headers in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Packet size including IP and UDP headers, bytes.

@@ -261,7 +261,7 @@ impl<'a> PacketWriter<'a> {
     }
 }
 
-/// A packet to read.
+/// A parsed data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     format: HesaiFormat,

@@ -1,4 +1,4 @@
-//! GPS packets: time of the clock, and the last sentence of the GNSS receiver that sets the clock.
+//! GPS packets: time of the lidar's clock, and the last sentence of the GNSS receiver that sets this clock.
 
 use crate::ParseError;
 use crate::record::{Record as _, record};

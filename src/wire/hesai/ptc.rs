@@ -30,17 +30,17 @@ pub mod command {
     pub const SPIN_RATE: u8 = 0x17;
     /// Sets a [`super::SyncAngle`].
     pub const SYNC_ANGLE: u8 = 0x18;
-    /// Sets the trigger of firings.
+    /// Sets the trigger of firings: by angle or by time.
     pub const TRIGGER: u8 = 0x1b;
     /// Switches standby on or off.
     pub const STANDBY: u8 = 0x1c;
     /// Sets the return mode.
     pub const RETURN_MODE: u8 = 0x1e;
-    /// Sets the reference of the clock.
+    /// Sets the source of the clock.
     pub const CLOCK_SOURCE: u8 = 0x1f;
     /// Sets a [`super::Destination`] of packets.
     pub const DESTINATION: u8 = 0x20;
-    /// Sets the lidar's own [`super::OwnNetwork`].
+    /// Sets the lidar's network settings, [`super::OwnNetwork`].
     pub const OWN_NETWORK: u8 = 0x21;
     /// Sets a [`super::LidarRange`].
     pub const SET_RANGE: u8 = 0x22;

@@ -55,7 +55,7 @@ impl DataType {
     }
 }
 
-/// Reference of the clock.
+/// Time source of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
     /// No source: time since power-on.
@@ -100,7 +100,7 @@ record! {
         frame: u8,
         /// Type of data: 0 for inertial samples, otherwise [`DataType::number`].
         data_type: u8,
-        /// Reference of the clock, as [`TimeType::number`].
+        /// Time source of the clock, coded as [`TimeType::number`].
         time_type: u8,
         /// Zero.
         reserved: [u8; 12],

@@ -19,7 +19,7 @@ pub mod key {
     pub const NO_POINTS: u16 = 0x0003;
     /// IP address, mask and gateway of the lidar.
     pub const NETWORK: u16 = 0x0004;
-    /// Destination of pushed values of keys.
+    /// Destination of the key values that the lidar pushes.
     pub const STATE_HOST: u16 = 0x0005;
     /// Destination of points.
     pub const POINT_HOST: u16 = 0x0006;
@@ -170,11 +170,11 @@ record! {
     FieldOfView: Le 20 {
         /// Start of the yaw sector, 0 to 359, counter-clockwise from forward.
         yaw_start: i32,
-        /// End of the yaw sector, in the range of `yaw_start`; smaller than `yaw_start` if the sector crosses 0.
+        /// End of the yaw sector, 0 to 359; smaller than `yaw_start` if the sector crosses 0.
         yaw_stop: i32,
         /// Start of the pitch sector, -10 to 60, positive upward.
         pitch_start: i32,
-        /// End of the pitch sector, in the range of `pitch_start`.
+        /// End of the pitch sector, -10 to 60.
         pitch_stop: i32,
         /// Zero.
         reserved: u32,

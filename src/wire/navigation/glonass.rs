@@ -102,7 +102,7 @@ impl Glonass {
         [checked.get(0, 32), checked.get(32, 32), checked.get(64, 32), superframe << 16 | frame]
     }
 
-    /// Appends velocity (km/s), acceleration by Sun and Moon (zero) and position (km) along an axis to `head`.
+    /// Appends to `head`, for one axis: velocity (km/s), acceleration by Sun and Moon (zero) and position (km).
     fn axis(&self, head: Bits, axis: usize) -> Bits {
         let bits = signed(head, self.velocity_m_s[axis] * 1e-3, -20, 24).put(0, 5);
         signed(bits, self.position_m[axis] * 1e-3, -11, 27)
@@ -117,7 +117,7 @@ fn signed(bits: Bits, value: f64, exponent: i32, count: usize) -> Bits {
 }
 
 /// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). The ICD numbers the bits from the
-/// end of the string. In this order, the data bits take the positions of the code that are not powers of two.
+/// end of the string. In this order, the data bits occupy the code's positions that are not powers of two.
 fn check(data: &Bits) -> u32 {
     let is_one = |bit: usize| data.get(BITS - bit, 1) == 1;
     let places = (3u32..).filter(|place| !place.is_power_of_two());

@@ -18,8 +18,8 @@ const DATA_BITS: usize = 24;
 /// Number of bits in a subframe without the words' parity and without the two header words.
 const BODY_BITS: usize = 8 * DATA_BITS;
 
-/// For each parity bit: the bit of the previous word that it includes (29 or 30, the last), and the data bits that it
-/// includes (1 to 24). IS-GPS-200, table 20-XIV.
+/// For each parity bit: the bit of the previous word that it includes (29 or 30), and the data bits that it includes (1
+/// to 24). IS-GPS-200, table 20-XIV.
 const PARITY: [(u8, &[u8]); 6] = [
     (29, &[1, 2, 3, 5, 6, 10, 11, 12, 13, 14, 17, 18, 20, 23]),
     (30, &[2, 3, 4, 6, 7, 11, 12, 13, 14, 15, 18, 19, 21, 24]),
@@ -134,7 +134,7 @@ impl Lnav {
             .put(0, 16)
     }
 
-    /// The page with ionosphere and UTC. GPS time and UTC differ by whole leap seconds, without a future change.
+    /// The page with ionosphere and UTC. It states only whole leap seconds, and announces no change of them.
     fn ionosphere_page(&self, week: u32) -> Bits {
         let page = Bits::default().put(1, 2).put(56, 6);
         let coefficients = self.ionosphere.into_iter().flatten();

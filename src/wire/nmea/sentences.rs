@@ -37,13 +37,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A value that takes one or more fields of a sentence.
+/// A value that occupies one or more fields of a sentence.
 trait Field: Sized {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError>;
     fn write(&self, out: &mut Vec<String>);
 }
 
-/// A value that takes exactly one field of a sentence.
+/// A value that occupies exactly one field of a sentence.
 trait Scalar: Sized + std::fmt::Display {
     fn read_text(text: &str) -> Result<Self, ParseError>;
 }

@@ -127,7 +127,7 @@ record! {
         reserved_2: u8,
     }
 
-    /// Distance from the grandmaster in hops, and offset and delay from the master.
+    /// Number of hops from the grandmaster; offset from the master, and path delay.
     CurrentDataSet: Be 18 {
         /// Number of hops from the grandmaster: 0 for the grandmaster itself, 1 for its direct slave.
         steps_removed: u16,
@@ -201,7 +201,7 @@ record! {
         ingress_time_ns: i64,
         /// Rate ratio of the grandmaster minus 1, times 2^41.
         cumulative_scaled_rate_offset: i32,
-        /// Last change of the grandmaster's rate, times 2^41. The field has linuxptp's name, which says phase.
+        /// Last change of the grandmaster's rate, times 2^41, although linuxptp's name of the field says phase.
         scaled_last_gm_phase_change: i32,
         /// Number of the grandmaster's current time base.
         gm_time_base: u16,

@@ -75,7 +75,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The multicast group of a message.
+    /// The multicast group for messages with the content `body`.
     pub fn group_of(body: &Body) -> Self {
         if body.is_of_peer_delay() { Self::Neighbours } else { Self::All }
     }

@@ -142,7 +142,7 @@ impl Point {
 pub struct AngledPoint {
     /// Distance and intensity.
     pub point: Point,
-    /// Angles up and to the left, hundredths of a degree, offset by [`M1_ANGLE_ZERO`].
+    /// Elevation and azimuth (positive to the left), hundredths of a degree, offset by [`M1_ANGLE_ZERO`].
     pub angles: [u16; 2],
 }
 
@@ -170,7 +170,7 @@ impl AngledPoint {
         }
     }
 
-    /// Angles up and to the left, degrees.
+    /// Elevation and azimuth, degrees; the azimuth is positive to the left.
     pub fn angles_deg(&self) -> [f64; 2] {
         self.angles.map(|angle| f64::from(i32::from(angle) - M1_ANGLE_ZERO) / 100.0)
     }
@@ -260,7 +260,7 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// Groups of points in the packet, as [`Layout::slots`]. A Ruby's packet with two returns per firing is
+    /// Lasers and returns of the packet's points, see [`Layout::slots`]. A Ruby's packet with two returns per firing is
     /// [`Phase::Odd`] if its first two blocks have different azimuths.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {

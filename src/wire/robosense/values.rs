@@ -61,7 +61,7 @@ pub fn temperature_le(celsius: f64) -> [u8; 2] {
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
 }
 
-/// Value of a field of [`temperature_le`], degrees Celsius.
+/// Temperature in a field that [`temperature_le`] encoded, degrees Celsius.
 pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
@@ -73,7 +73,7 @@ pub fn temperature_be(celsius: f64) -> [u8; 2] {
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]
 }
 
-/// Value of a field of [`temperature_be`], degrees Celsius.
+/// Temperature in a field that [`temperature_be`] encoded, degrees Celsius.
 pub fn read_temperature_be([high, low]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 4 | u16::from(low >> 4), high)
 }

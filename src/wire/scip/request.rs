@@ -44,7 +44,7 @@ pub const NAMES: [(&str, Name); 26] = [
 /// Name of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// Requests the identity.
+    /// Requests the identity of the scanner.
     Vv,
     /// Requests the measuring parameters.
     Pp,
@@ -108,7 +108,7 @@ pub struct ScanCommand {
 }
 
 impl Name {
-    /// The command with this name.
+    /// The command with the name `word` on the wire; `None` if it is unknown.
     pub fn of_word(word: &str) -> Option<Self> {
         NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
     }
@@ -177,7 +177,7 @@ pub enum RequestError {
     /// Parameters are missing.
     #[error("parameters are missing")]
     TooShort,
-    /// Text without a semicolon follows the parameters, but this scanner requires the semicolon.
+    /// Characters without a semicolon follow the parameters, but this scanner requires a semicolon before any text.
     #[error("text after the parameters without a semicolon")]
     TooLong,
     /// The host's text is longer than [`LONGEST_TEXT`].

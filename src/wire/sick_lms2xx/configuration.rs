@@ -16,8 +16,8 @@ mod field {
     pub const DAZZLE_EVALUATION: usize = 32;
 }
 
-/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most blocks configure monitored fields
-/// and contours; they are stored, but have no effect here.
+/// The scanner's stored settings, in blocks that SICK calls A to Z and A1 to A4. Most blocks configure monitored fields
+/// and contours; these blocks are stored, but have no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
     bytes: [u8; CONFIGURATION_LEN],

@@ -32,7 +32,7 @@ pub enum Item {
     Telegram {
         /// Address of the addressed scanner or, with bit 7 set, of the sending scanner.
         address: u8,
-        /// Code and data.
+        /// Code and data; from a scanner, also the status byte.
         payload: Vec<u8>,
     },
     /// The STX of a telegram with a wrong CRC. The search continues at the byte after STX.

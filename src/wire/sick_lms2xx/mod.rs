@@ -47,7 +47,7 @@ pub mod status_byte {
     pub const POLLUTION: u8 = 0x80;
 }
 
-/// Bit in an error's type in the reply to command 0x32: the error is over (source: Gearbox).
+/// Bit of an error's type in the reply to command 0x32; set if the error is over (source: Gearbox).
 pub const ERROR_IS_OVER: u8 = 0x80;
 
 /// Bit rate of the line.

@@ -116,8 +116,8 @@ message! {
         length_locked: u32,
         /// Delay set by the user.
         user_delay_ns: i32,
-        /// Flags: bit 0 active, 1 locked to GNSS time, 2 other values when locked, 3 `period` is a frequency, 4
-        /// `length` is a time, 5 aligned to the second, 6 rising edge at the second.
+        /// Flags: bit 0 active, 1 locked to GNSS time, 2 `period_locked` and `length_locked` apply when locked, 3
+        /// `period` is a frequency, 4 `length` is a time, 5 aligned to the second, 6 rising edge at the second.
         flags: u32,
     }
 }

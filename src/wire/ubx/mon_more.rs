@@ -6,15 +6,15 @@ use super::{MessageId, Payload};
 use crate::record::record;
 
 message! {
-    /// Satellite systems of the receiver: bit 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
+    /// Satellite systems of the receiver. Bits of a set of systems: 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
     MonGnss 0x0a 0x28 8 {
         /// Version of the message, 0.
         version: u8,
-        /// Systems that the receiver supports.
+        /// Set of satellite systems that the receiver supports.
         supported: u8,
-        /// Systems that are enabled at the factory.
+        /// Set of satellite systems that are enabled at the factory.
         factory: u8,
-        /// Systems that are enabled.
+        /// Set of satellite systems that are enabled now.
         enabled: u8,
         /// Largest number of systems that can be enabled at a time.
         simultaneous: u8,
@@ -44,7 +44,7 @@ message! {
         /// Reserved.
         reserved3: [u8; 4],
     }
-    /// Messages of each port (I2C, UART1, UART2, USB, SPI, reserved) by eight protocols.
+    /// Received messages, counted by port (I2C, UART1, UART2, USB, SPI, reserved) and by protocol (eight).
     MonMsgpp 0x0a 0x06 120 {
         /// Numbers of messages received, by port and protocol.
         messages: [[u16; 8]; 6],

@@ -440,7 +440,7 @@ record! {
         cno_dbhz: u8,
         /// Quality: 0 none, 1 searching, 4 code locked, 7 carrier tracked.
         quality: u8,
-        /// Corrections: 0 none, 4 RTCM 3 with carrier phases, 5 RTCM 3 without.
+        /// Corrections: 0 none, 1 SBAS, 4 RTCM 3 observations (OSR), 5 RTCM 3 error states (SSR).
         correction_source: u8,
         /// Ionospheric correction: 0 none, 1 broadcast model, 8 two frequencies.
         ionosphere_model: u8,

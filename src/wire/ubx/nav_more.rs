@@ -179,7 +179,7 @@ record! {
         itow_ms: u32,
         /// PRN of the SBAS satellite whose corrections are used.
         geo: u8,
-        /// Mode: 0 off, 1 on for integrity, 3 on.
+        /// Mode: 0 off, 1 on for integrity, 3 on in test mode.
         mode: u8,
         /// SBAS system of the satellite: -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
         system: i8,

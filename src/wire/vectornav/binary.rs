@@ -53,7 +53,7 @@ impl Group {
     }
 }
 
-/// The fields of a packet.
+/// Selection of the fields in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Masks of fields by group; a group with zero is not in the packet.
@@ -83,7 +83,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The groups byte.
+    /// The groups byte: a bit for each group in the packet.
     pub fn groups(&self) -> u8 {
         (0..GROUPS).filter(|g| self.masks[*g] != 0).fold(0, |byte, g| byte | 1 << g)
     }
@@ -128,7 +128,7 @@ impl Layout {
     }
 }
 
-/// One packet.
+/// A binary output packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryPacket {
     /// Layout of the packet.
@@ -164,7 +164,7 @@ impl BinaryPacket {
         None
     }
 
-    /// Appends the packet.
+    /// Appends the packet to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([SYNC, self.layout.groups()]);

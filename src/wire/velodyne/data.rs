@@ -287,7 +287,7 @@ pub enum Issue {
     },
     /// Neither the block flags nor the last bytes identify a model.
     UnknownModel {
-        /// The last two bytes.
+        /// The last two bytes of the packet.
         status: [u8; 2],
     },
 }

@@ -35,7 +35,7 @@ pub struct CommandWords {
     pub power: String,
 }
 
-/// A command.
+/// A command to an HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Sets the rotation rate, rpm.

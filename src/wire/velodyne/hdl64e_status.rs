@@ -1,7 +1,7 @@
 //! Status bytes of the HDL-64E: live values and the lidar's calibration, two bytes per packet.
 //!
 //! S2 and S3 end each packet with a type and a value. Sixteen packets form a *cycle*: nine live values
-//! ([`LiveStatus`]), then seven bytes of a stream of 1820 bytes ([`RollingStream`]). The stream contains the
+//! ([`LiveStatus`]), then seven bytes of the rolling stream of 1820 bytes ([`RollingStream`]). This stream contains the
 //! calibration of the 64 lasers and the lidar's settings ([`StatusTable`]). It is complete after 260 cycles (4160
 //! packets); [`StatusDecoder`] reassembles it. The S1 sends six bytes of another kind: [`S1Status`].
 //!
@@ -52,18 +52,18 @@ mod at {
     pub const CHECKSUM: usize = 1818;
 }
 
-/// Format of the status stream, by generation.
+/// Format of the rolling stream, by generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusFormat {
     /// S2 and S2.1: warnings near the end, a constant instead of a checksum.
     S2,
-    /// S3: warnings after each laser with type `W`, and a CRC.
+    /// S3: warnings of type `W` after the record of each laser except the last, and a CRC.
     S3,
 }
 
-/// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
-/// `UNIT#`. The other settings have the types 0xff to 0xf8. One public decoder expects the types 0xf7 and 0xf6 for the
-/// thresholds; other decoders ignore the types.
+/// Types of the thresholds of the upper and the lower block. The thresholds are the last bytes of the cycle that begins
+/// with `UNIT#`. The other settings have the types 0xff to 0xf8. One public decoder expects the types 0xf7 and 0xf6 for
+/// the thresholds; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
@@ -226,7 +226,7 @@ impl LaserRecord {
     }
 }
 
-/// Content of the rolling stream.
+/// Calibration and settings of an HDL-64E S2 or S3, the content of a [`RollingStream`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusTable {
     /// Format of the stream, by generation.
@@ -301,7 +301,7 @@ impl StatusTable {
     }
 }
 
-/// The 1820 bytes of a [`StatusTable`].
+/// A [`StatusTable`] encoded as 1820 bytes, which the lidar sends repeatedly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollingStream {
     format: StatusFormat,
@@ -439,7 +439,7 @@ impl RollingStream {
     }
 }
 
-/// The type byte for the byte at `index` of the status stream.
+/// The type byte for the byte at `index` of the rolling stream.
 fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) -> u8 {
     let in_cycle = index % ROLLING_PER_CYCLE;
     match index {
@@ -457,7 +457,7 @@ fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) 
     }
 }
 
-/// Whether the byte at `index` has the warnings of an S3: the first byte after each laser except the last.
+/// Whether the byte at `index` has the warnings of an S3: the first byte after each laser's record except the last.
 fn is_warning(index: usize) -> bool {
     index < at::CALIBRATION_TIME
         && index

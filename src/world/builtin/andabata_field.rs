@@ -355,8 +355,8 @@ fn tree_places(
         .collect()
 }
 
-/// Poses of clumps in patches. A shear makes them follow the slope while they stay upright. Rocks and trees can be
-/// within a patch.
+/// Poses of the clumps of grass, in patches. A shear fits the clumps to the slope while their blades stay upright.
+/// Rocks and trees can be within a patch.
 fn grass_places(seed: u64, clumps: u64, ground: &HeightGrid) -> Vec<DAffine3> {
     let mut room = Room::default();
     let patches: Vec<(DVec2, f64)> = (0..PATCHES)

@@ -45,7 +45,7 @@ pub const BALE_SIZE_M: [f64; 3] = [1.2, 0.5, 0.4];
 /// Cells along each side of the ground.
 const CELLS: u32 = 240;
 const CELL_M: f64 = 0.25;
-/// Waves that form the roughness.
+/// Number of waves that form the roughness.
 const WAVES: u32 = 12;
 /// Depth of the lower ends of stems and bales below the ground, metres.
 const IN_GROUND_M: f64 = 0.1;

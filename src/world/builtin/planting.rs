@@ -15,8 +15,7 @@ pub const LANE_TO_TRUNK_M: f64 = 3.0;
 /// Least distance between the lane's middle line and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Least distance between the middles of trees, metres. A tree that finds no such place in 20 attempts may stand
-/// closer.
+/// Least distance between the middles of trees, metres. After 20 failed attempts, a tree can stand closer to others.
 const TREE_SPACING_M: f64 = 5.0;
 
 // Each constant below identifies a random stream. The stream and the seed determine shapes and positions.

@@ -16,7 +16,7 @@ use crate::config::rig::RodsParameters;
 use crate::world::materials;
 use crate::world::scene::Scene;
 
-/// Builds the rows and walls. The ground is the floor z = 0.
+/// Builds the rows of rods, and the walls behind them. The ground is the floor z = 0.
 pub fn build(parameters: &RodsParameters) -> Scene {
     let out_m = parameters.row_distance_m + parameters.wall_behind_m;
     let width_m = match parameters.wall_width_m {

@@ -193,7 +193,7 @@ impl Part {
         }
     }
 
-    /// Adds the mesh to `scene`, with one instance that does not move it.
+    /// Adds the mesh to `scene`, with one instance that has the identity as pose.
     fn place(self, scene: &mut Scene) {
         let mesh = scene.meshes.len() as u32;
         scene.meshes.push(self.mesh);

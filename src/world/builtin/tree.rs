@@ -46,7 +46,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// Plans from coarse to fine. A tree uses the finest plan whose wood has at most half of the tree's triangles.
+/// Plans of the wood, from coarse to fine. A tree uses the finest plan with at most half of the tree's triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -287,7 +287,7 @@ fn taper(branch: &Branch, is_trunk: bool, along: f64) -> f64 {
     }
 }
 
-/// The point of a polyline of equal steps at `along`: 0 at its start, 1 at its end.
+/// The point at `along` (0 at the start, 1 at the end) of a polyline with equal steps.
 fn on(line: &[DVec3], along: f64) -> DVec3 {
     let last = line.len() - 1;
     let at = along.clamp(0.0, 1.0) * last as f64;
@@ -307,7 +307,7 @@ enum LeafShape {
     Folded,
     /// Like [`LeafShape::Folded`], with a curved midrib.
     Bowed,
-    /// Two cross-sections, folded and curved.
+    /// Like [`LeafShape::Bowed`], with two cross-sections instead of one.
     Curved,
 }
 
@@ -315,8 +315,8 @@ enum LeafShape {
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
-    /// Vertices of a leaf of length 1: coordinates along the leaf, aside, and above its face. The first vertex is the
-    /// leaf's base.
+    /// Vertices of a leaf of length 1: coordinates along the leaf, across it, and above its face. The first vertex is
+    /// the leaf's base.
     fn vertices(self) -> &'static [[f64; 3]] {
         match self {
             Self::Folded => &[[0.0; 3], [1.0, 0.0, -0.12], [0.45, 0.32, 0.08], [0.45, -0.32, 0.08]],
@@ -391,7 +391,7 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// A vertex of [`LeafShape::vertices`].
+    /// Position of a vertex of [`LeafShape::vertices`] for this leaf.
     fn vertex(&self, [along, aside, rise]: [f64; 3]) -> [f32; 3] {
         let across = self.face.cross(self.axis);
         let p = self.root + (self.axis * along + across * aside + self.face * rise) * self.length;

@@ -105,8 +105,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// One channel of the image file at `path`; `None` after a fault. A file is read once, even if it is named
-    /// several times.
+    /// One channel of the image file at `path`; `None` after a fault. A file is read once per channel, even if it is
+    /// named several times.
     pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
         let key = (path.to_owned(), channel);
         if let Some(known) = self.textures.get(&key) {

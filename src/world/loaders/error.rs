@@ -160,7 +160,7 @@ pub enum Problem {
     MissingKey {
         /// Name of the missing key.
         key: &'static str,
-        /// The required type.
+        /// Description of the required value.
         expected: &'static str,
     },
     /// An index is out of range.
@@ -203,7 +203,7 @@ pub enum Problem {
         what: &'static str,
         /// Number of items so far, which exceeds the limit.
         count: u64,
-        /// Number allowed.
+        /// Largest allowed number.
         limit: u64,
     },
     /// The file is shorter than its header says.
@@ -213,7 +213,7 @@ pub enum Problem {
         what: String,
         /// Bytes according to the header.
         announced: u64,
-        /// Bytes left in the file.
+        /// Bytes present in the file.
         available: u64,
     },
 }

@@ -627,7 +627,7 @@ struct MeshBuild {
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
     /// Whether any vertex has texture coordinates.
     textured: bool,
-    /// Whether any part was skipped on purpose.
+    /// Whether any primitive was skipped on purpose: points, lines, or an invisible primitive.
     skipped: bool,
 }
 

@@ -66,7 +66,7 @@ struct Roots {
     data: PathBuf,
     /// `PathToMeshes`, or the default below DATA.
     meshes: PathBuf,
-    /// `UseFullPaths`: paths are literal.
+    /// `UseFullPaths`: paths are absolute, or relative to the scene file's folder.
     full_paths: bool,
 }
 
@@ -90,7 +90,7 @@ impl Roots {
         Ok(Self { scene: folder.to_owned(), data, meshes, full_paths })
     }
 
-    /// A literal path with `UseFullPaths`, otherwise a path below `root`.
+    /// Resolves a path: with `UseFullPaths` relative to the scene file's folder, otherwise to `root`.
     fn literal_or(&self, root: &Path, path: &str) -> PathBuf {
         named(if self.full_paths { &self.scene } else { root }, path)
     }

@@ -153,7 +153,7 @@ impl Statement {
         material
     }
 
-    /// Sets the finish of the material. Numbers that would have no effect are not read, because some programs write
+    /// Sets the finish of the material. `Ni` and `Ns` are read only if they have an effect, because some programs write
     /// invalid ones.
     fn finish(&self, material: &mut Material, is_measured: bool, assembly: &mut Assembly) {
         let light = self.number("illum", 0.0..=10.0, "a whole number from 0 to 10", assembly);
@@ -211,7 +211,8 @@ impl Statement {
     }
 
     /// The first number of a property. A number outside `range` gives a warning and is replaced by the nearest number
-    /// in `range`. `None` if the file lacks the property or, with a warning, if its first word is no number.
+    /// in `range`. `None` if the file lacks the property or, with a warning, if its first word is no
+    /// finite number.
     fn number(
         &self,
         property: &'static str,

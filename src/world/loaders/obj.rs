@@ -22,7 +22,7 @@ use super::resolve::{Resolver, folder_of, named};
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene};
 
-/// Reads the OBJ file `bytes`, named `file`, and places one unmoved instance.
+/// Reads the OBJ file `bytes`, named `file`; the scene has one instance of its mesh, with the identity as pose.
 ///
 /// # Errors
 /// All errors in the file, and in the material files, textures and spectra that it names.

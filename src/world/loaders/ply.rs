@@ -19,7 +19,7 @@ use super::resolve::Memory;
 use crate::world::materials;
 use crate::world::scene::{Mesh, Scene};
 
-/// Reads the PLY file `bytes`, named `file`, and places one unmoved instance.
+/// Reads the PLY file `bytes`, named `file`; the scene has one instance of its mesh, with the identity as pose.
 ///
 /// # Errors
 /// The first fault, with its position.

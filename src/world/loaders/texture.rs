@@ -219,7 +219,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A PNG with `channels` per pixel.
+    /// A PNG with `channels` channels per pixel.
     pub(in super::super) fn png_of(
         width: u32,
         height: u32,

@@ -35,7 +35,7 @@ const SLICE_NS: u64 = 1_000_000;
 /// Margin around an object for the errors of interpolation and rounding, metres.
 const MARGIN_M: f64 = 1e-3;
 
-/// Casts rays into a static scene, with any caster, and into the objects that move in it.
+/// Casts rays into a static scene, with any [`RayCaster`] for it, and into the objects that move in the scene.
 pub struct MovingCaster {
     still: Box<dyn RayCaster>,
     objects: Arc<[MovingObject]>,
@@ -130,7 +130,8 @@ impl MovingCaster {
         is_cast
     }
 
-    /// For each object that pulses can hit: its instance and the indices of these pulses, and the pulses for a cast.
+    /// For each object that pulses can hit, an entry in both lists: its instance with the indices of these pulses, and
+    /// the cast of the pulses into its body.
     fn meetings(&self, call: &Call<'_>) -> (Vec<(u32, Vec<usize>)>, Vec<BodyCast>) {
         let (mut met, mut casts) = (Vec::new(), Vec::new());
         for (index, object) in (0..).zip(self.objects.iter()) {
@@ -216,7 +217,7 @@ struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
-    /// Index of the time slice with the earliest firing, and of the slice after the one with the latest firing.
+    /// Indices of two time slices: the one with the earliest firing, and the one after the latest firing.
     slices: [u64; 2],
     /// Largest distance between the origin of a pulse and that of the first pulse, metres.
     spread_m: f64,
@@ -260,7 +261,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Casts into an object on the processor.
+    /// Casts into an object, with the processor instead of the GPU.
     fn cast_into(&self, object: &MovingObject, instance: u32, hits: &mut [Hit]) {
         let rays = self.stencil.len();
         let (chosen, pulses) = self.meeting(object, |index| {

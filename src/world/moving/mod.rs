@@ -42,7 +42,7 @@ pub enum ObjectError {
     /// No ray-casting tree can be built over the mesh.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The trajectory is impossible.
+    /// The trajectory is invalid.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
 }

@@ -15,7 +15,7 @@ pub struct Border {
     bin: usize,
 }
 
-/// Bins along the axes.
+/// Equal bins along each axis, into which boxes are sorted by their middles.
 struct Bins {
     number: usize,
     low: [f32; 3],

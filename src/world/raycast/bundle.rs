@@ -30,7 +30,7 @@ const MAX_SHIFT_M: f64 = 0.05;
 const MAX_SPOT_M: f64 = 0.1;
 /// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
 pub const ROUNDING: f32 = 1e-6;
-/// Index of the surface of a ray without a hit.
+/// Stands for a missing index, such as that of the surface if a ray has no hit.
 pub const NONE: u32 = u32::MAX;
 
 /// One value for each lane of a register.

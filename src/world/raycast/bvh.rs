@@ -50,8 +50,8 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Number of parts that dividing the instances may add in every scene. With more instances, it may add as many parts as
-/// there are instances, up to [`MOST_PARTS`].
+/// Number of parts that dividing the instances may add even in a scene with fewer instances. With more instances, it
+/// may add as many parts as there are instances, up to [`MOST_PARTS`].
 const LEAST_PARTS: usize = 1_000;
 /// Largest number of parts that dividing the instances may add. A million copies that overlap gain nothing from twice
 /// as many parts, and take seconds longer to build.

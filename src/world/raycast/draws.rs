@@ -55,7 +55,7 @@ impl Draws {
     }
 }
 
-/// A mesh of `count` triangles of one kind: 0 small, 1 thin, 2 large, 3 distant, 4 coplanar, 5 a fan, others without area.
+/// A mesh of `count` triangles of one kind: 0 small, 1 thin, 2 large, 3 distant, 4 coplanar, 5 a fan, 6 without area.
 /// `uniform` returns a random number between its arguments.
 pub fn mixed_triangles(uniform: &mut dyn FnMut(f64, f64) -> f64, kind: usize, count: u32) -> Mesh {
     let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };

@@ -16,7 +16,8 @@ pub trait Finishes {
     /// The material that a ray hit, diffuse or not; `None` if the ray hit nothing.
     fn surface(&self, hit: &Hit) -> Option<&Material>;
 
-    /// Number of the scene to which `material` of a hit refers: the static scene or that of a moving object.
+    /// Number of the scene to which `material` of a hit refers: 0 for the static scene, otherwise 1 plus the index of
+    /// the moving object.
     fn scene_of(&self, _hit: &Hit) -> u32 {
         0
     }

@@ -270,7 +270,7 @@ impl<S: Simd> Edges<S> {
     }
 }
 
-/// The corner in sheared coordinates, in which the ray runs along the axis.
+/// A corner in sheared coordinates, in which the ray runs along the z axis.
 #[inline(always)]
 fn shear<S: Simd>(p: &[f32x8<S>; 3], slope: [f32x8<S>; 2], shift: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
     [p[0] - slope[0] * p[2] - shift[0], p[1] - slope[1] * p[2] - shift[1]]

@@ -1,7 +1,7 @@
 //! Huge pages and prefetching for the ray caster.
 
-/// A vector with capacity for `len` values, in huge pages where the system supports them. Trees are read at random;
-/// with small pages, address translation takes as long as reading.
+/// A vector with capacity for `len` values, in huge pages where the system supports them. Trees are read in random
+/// order; with small pages, address translation takes as long as reading.
 pub fn huge<T>(len: usize) -> Vec<T> {
     let values: Vec<T> = Vec::with_capacity(len);
     #[cfg(target_os = "linux")]

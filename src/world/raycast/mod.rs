@@ -142,7 +142,7 @@ pub struct GpuFacts {
     pub name: String,
     /// Name and version of the driver.
     pub driver: String,
-    /// Whether the GPU computes in double precision.
+    /// Whether the GPU can compute in double precision.
     pub has_f64: bool,
     /// Whether the device is a processor that acts as a GPU.
     pub is_software: bool,
@@ -187,7 +187,7 @@ pub trait RayCaster: Send + Sync {
         false
     }
 
-    /// For each position in `from`, writes whether a surface blocks the ray of `beams` from the position towards the light.
+    /// For each position in `from`, writes to `blocked` whether the ray of `beams` that starts there hits a surface.
     /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be adjacent in
     /// `from`.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {

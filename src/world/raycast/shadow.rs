@@ -45,7 +45,7 @@ pub struct Frame {
     pub from_world: Mat3,
     /// Largest coordinate, metres.
     pub extent: f32,
-    /// Ratio of the largest to the smallest stretch of the transform.
+    /// Upper bound of the ratio of the largest to the smallest stretch by `to_world`.
     pub distortion: f32,
 }
 

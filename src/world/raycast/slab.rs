@@ -30,7 +30,7 @@ pub struct Spread {
     across: [Vec3; 2],
 }
 
-/// A bundle in the axes of a frame; the fourth lane has no meaning.
+/// A bundle in the axes of a frame. Arrays have an element for each axis; a fourth element has no meaning.
 #[derive(Default)]
 pub struct Slabs {
     origin: [f32; 3],

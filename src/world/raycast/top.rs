@@ -41,7 +41,7 @@ type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 const LARGE: f32 = 0.1;
 /// Largest number of components into which a part is divided.
 const MOST_INSIDE: usize = 8;
-/// Number of parts from which several threads split a set.
+/// Least number of parts in a set whose two halves are processed in parallel.
 const ENOUGH_FOR_THREADS: usize = 4096;
 
 /// Builds the tree over `instances`, which are divided into at most `most` parts. Also returns the parts in the order
@@ -138,7 +138,7 @@ fn open_large(all: &mut Vec<Boxed>, bounds: &Bounds, room: usize, open: &Open<'_
     all.len() - before
 }
 
-/// Splits into two sets at the best border.
+/// Splits parts into two sets at the best border.
 fn split(all: Vec<Boxed>) -> (Vec<Boxed>, Vec<Boxed>) {
     let boxes = all.iter().map(|boxed| &boxed.bounds);
     match Border::best(boxes, 4 + all.len() / 8, 1) {

@@ -85,7 +85,7 @@ enum Logged {
 pub enum FeedEvent {
     /// The rig's pose before the first datagram.
     Start,
-    /// The first pose of a sender.
+    /// The first pose of a sender, also after a hold or a restart of the sender.
     First,
     /// A pose of the sender that also sent the previous pose.
     Pose,

@@ -56,7 +56,7 @@ pub enum Format {
     Vprp,
 }
 
-/// A pose of a file.
+/// A pose in a trajectory file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
     /// Line in the file, counted from 1.

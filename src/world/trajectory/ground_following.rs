@@ -12,7 +12,7 @@ use crate::world::ground::GroundHeight;
 const SPACING: f64 = 0.5;
 /// Height queries in each span.
 const SAMPLES_PER_SPAN: usize = 3;
-/// Largest number of spans; they get longer on paths of more than 130,000 lengths of the footprint.
+/// Largest number of spans; spans get longer on paths of more than 130,000 footprint lengths.
 const MAX_SPANS: usize = 1 << 18;
 /// Length over which an endless path follows the ground, metres.
 const REACH_M: f64 = 20_000.0;

@@ -59,7 +59,7 @@ pub struct Description {
     pub without_ground: f64,
 }
 
-/// The end of a motion.
+/// End of a motion, or the reason why the motion has no defined end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The robot never moves.
@@ -89,7 +89,7 @@ impl fmt::Display for End {
     }
 }
 
-/// The curve without following the ground.
+/// The motion without the changes by a [`GroundProfile`].
 #[derive(Clone, Debug)]
 enum Base {
     Still { position_m: DVec3, yaw_rad: f64, stance: Stance },

@@ -26,8 +26,8 @@ pub enum Progress {
 
 impl Progress {
     /// Moves from the parameter 0 to `length` at `rate` (units of the parameter per second) and stops there.
-    /// `speed_m_s` is the speed before braking. Braking peaks at 1.5 m/s² unless that would take more than half of the
-    /// path.
+    /// `speed_m_s` is the speed before braking. Braking peaks at 1.5 m/s²; at less if it would otherwise last less than
+    /// 0.2 s, and at more if it would otherwise take more than half of the path.
     pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
         let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
         // Braking covers half of the distance that the full rate would cover in the same time.

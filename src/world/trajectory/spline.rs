@@ -242,7 +242,7 @@ impl<const D: usize> Fit<'_, D> {
 
 /// The six basis functions of a span at `t`, 0..=1, with their derivatives per span.
 fn basis_with_derivatives(t: f64) -> [[f64; ORDER]; 3] {
-    /// Coefficients of 1, t, … t^5, times 120.
+    /// For each basis function, the coefficients of 1, t, … t^5, times 120.
     const C: [[f64; 6]; ORDER] = [
         [1.0, -5.0, 10.0, -10.0, 5.0, -1.0],
         [26.0, -50.0, 20.0, 20.0, -20.0, 5.0],

@@ -53,7 +53,7 @@ impl Twist {
 /// Kind of steering, with the dimensions that determine the body's rotation.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
-    /// Skid steering: a difference between the speeds of the two sides turns the body.
+    /// Skid or differential steering: a difference between the speeds of the two sides turns the body.
     BySpeeds {
         /// Distances from the body's middle to the centres of rotation of the left and the right track, metres.
         y_icr_m: [f64; 2],

@@ -36,7 +36,7 @@ const MOST_UPWARD: u32 = 10;
 const INSET_M: f64 = 0.1;
 /// Length added to rays, metres.
 const MARGIN_M: f64 = 0.005;
-/// Distance before a surface at which the ground is looked up, metres.
+/// Distance in front of a hit surface at which the height of the ground is queried, metres.
 const FOOT_M: f64 = 0.1;
 /// Largest number of surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
@@ -65,7 +65,7 @@ pub(super) struct Ahead {
     pub material: u32,
 }
 
-/// Searches for obstacles.
+/// Searches for obstacles that the robot's body, a box, would touch.
 #[derive(Clone, Debug)]
 pub(super) struct Lookout {
     /// Half of the box's length and width, metres.
@@ -149,7 +149,7 @@ impl Lookout {
         nearest.filter(|ahead| ahead.in_s <= within_s)
     }
 
-    /// Rays from the faces that move outward.
+    /// Rays in the direction of motion, from the points on the body's sides that move outward.
     fn rays(&self, pose: &Transform<World, Body>, twist: Twist, within_s: f64) -> Vec<Ray> {
         let mut rays = Vec::new();
         for (normal, across) in [

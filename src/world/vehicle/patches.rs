@@ -1,8 +1,8 @@
 //! Ground that varies a robot's centres of rotation.
 //!
-//! The distance of a track's centre of rotation depends on the ground. It is the average times `1 + spread n`, with a
-//! normal random number n. Each side has one number for the run, or one for each piece of the path, with smooth
-//! transitions. The numbers are hashes of seed, side and position.
+//! The distance between the body and a track's centre of rotation depends on the ground. It is the average times
+//! `1 + spread n`, with a normal random number n. Each side has one number for the run, or one for each piece of the
+//! path, with smooth transitions. The numbers are hashes of seed, side and position.
 
 use std::f64::consts::TAU;
 

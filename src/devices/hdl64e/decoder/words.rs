@@ -27,7 +27,7 @@ pub(super) fn status_name(kind: u8) -> &'static str {
     }
 }
 
-/// Text of a status type: a character if it is printable.
+/// Text of a status type: its ASCII character if printable, otherwise a hexadecimal number.
 pub(super) fn status_type(kind: u8) -> String {
     if kind.is_ascii_graphic() { char::from(kind).to_string() } else { format!("{kind:#04x}") }
 }

@@ -54,7 +54,7 @@ use profile::{FirstProfile, FirstSettings};
 use states::States;
 use values::Values;
 
-/// The connected host.
+/// Connection to a host; a unit has at most one.
 #[derive(Clone, Debug)]
 struct Connection {
     host: IpAddr,

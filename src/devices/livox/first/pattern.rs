@@ -10,7 +10,7 @@ use glam::{DVec2, DVec3};
 use super::super::complex::{ClosedForm, Lanes, Motions, Term, forward, sum};
 use super::profile::Form;
 
-/// The rotation of each prism is a complex number; its powers from 0 to `POWERS` - 1 are computed.
+/// Number of powers that are computed for each prism, whose rotation is a complex number: powers 0 to `POWERS` - 1.
 const POWERS: usize = 6;
 
 /// A closed form of beam directions as complex numbers: left component plus i times up component of the unit vector.
@@ -111,7 +111,7 @@ impl ClosedForm for Shape {
     }
 }
 
-/// The pattern of a unit.
+/// Scan pattern of a unit: computes the beam directions of its pulses.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     form: Form,

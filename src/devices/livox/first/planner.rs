@@ -57,7 +57,7 @@ pub struct Planner {
     planned: VecDeque<u64>,
 }
 
-/// Largest number of packets in `planned`, more than are ever planned ahead.
+/// Largest number of packets in `planned`. Fewer packets than this are planned ahead at any time.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -70,7 +70,7 @@ impl Planner {
         SimTime(self.profile.pulse_ns(pulse))
     }
 
-    /// The next packet to send, and its measurement; `None` if no packet starts before `horizon`.
+    /// The next packet to send, and its measurement; `None` if the packet does not start before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,

@@ -11,9 +11,9 @@ use crate::wire::record::Record as _;
 
 /// Position of the lowest bit of the return number in a tag.
 const NUMBER: u32 = 4;
-/// Bit of a tag: by its intensity, the point is noise with medium confidence.
+/// Bit of a tag: medium confidence that the point is noise, because of its intensity.
 const WEAK: u8 = 0x08;
-/// Bit of a tag: by its neighbours, the point is noise with medium confidence.
+/// Bit of a tag: medium confidence that the point is noise, because of its neighbours.
 const BETWEEN: u8 = 0x02;
 
 /// Settings for points, which can change during a run.

@@ -42,7 +42,7 @@ pub struct FirstProfile {
     pub defaults: FirstSettings,
 }
 
-/// Source that error messages state for limits of values that hosts set by commands.
+/// Source, named in error messages, of the limits on values that hosts set by commands.
 const COMMANDS: &str = "the unit's commands";
 
 /// Key type of a waiting time or period.

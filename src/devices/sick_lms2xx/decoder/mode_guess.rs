@@ -1,7 +1,7 @@
 //! Guesses the measuring mode from the values of scans, if no telegram contains it.
 //!
-//! Some values mean "no echo" in only one mode, and determine this mode. Otherwise the bits above the 13th decide: they
-//! belong to the range, or are flags. In millimetres, 13 bits end at 8.19 m.
+//! Some values mean "no echo" in only one mode, and determine this mode unless bit 14 is a flag. Otherwise the bits
+//! above the 13th decide: they belong to the range, or are flags. In millimetres, 13 bits end at 8.19 m.
 //!
 //! - The bits belong to the range if adjacent values are nearly equal only with them. An example is a wall that recedes
 //!   past 8.19 m.
@@ -32,8 +32,8 @@ pub(super) struct ModeGuess {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,
-    /// Number of pairs of adjacent values that are nearly equal only with this bit in the range, minus the number of
-    /// pairs that are nearly equal only without the bit or are both "no echo".
+    /// Sum over pairs of adjacent values: +1 for a pair that is nearly equal only with this bit in the range, -1 for a
+    /// pair that is nearly equal only without the bit or is twice "no echo".
     votes: i64,
 }
 

@@ -23,8 +23,8 @@ input[type=number] { width: 6em; } #problem { color: #b00020; }
 </style>
 "#;
 
-/// The script updates the tables once per second, as on real units, and stays on the page while the unit restarts.
-/// Without the script, the forms still work; a reload shows their effect.
+/// End of the page. Its script updates the tables once per second, as on real units, and stays on the page while the
+/// unit restarts. Without the script, the forms still work; a reload shows their effect.
 const TAIL: &str = r#"<script>
 const problem = document.getElementById("problem");
 const show = (path, value) => {

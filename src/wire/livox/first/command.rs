@@ -6,7 +6,7 @@ use crate::record::{Reader, record};
 
 /// UDP port of lidars for commands; also the source port of all their datagrams.
 pub const LIDAR_PORT: u16 = 65_000;
-/// UDP port of hosts for the broadcasts of lidars.
+/// UDP port at which hosts receive the broadcasts of lidars.
 pub const BROADCAST_PORT: u16 = 55_000;
 /// Length of a frame in addition to its data, bytes.
 pub const OVERHEAD: usize = 15;
@@ -256,7 +256,7 @@ record! {
         ret: u8,
         /// Key that caused an error; 0 if no key did.
         key: u16,
-        /// Reason of an error, see [`key_error`].
+        /// Reason for an error, see [`key_error`].
         error: u8,
     }
 

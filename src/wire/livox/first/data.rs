@@ -183,7 +183,7 @@ impl Format {
     }
 }
 
-/// Source that sets the clock, which determines the format of timestamps.
+/// Time source of the clock. The source determines the format of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
     /// No source: nanoseconds since power-on.
@@ -193,7 +193,7 @@ pub enum TimeType {
     Ptp,
     /// PPS and sentences of a GNSS receiver: date, hour, and microseconds of the hour.
     Gps,
-    /// PPS alone: nanoseconds since the last pulse.
+    /// PPS alone: nanoseconds since the last PPS.
     Pps,
 }
 
@@ -270,7 +270,7 @@ impl Head {
     }
 
     /// Time in nanoseconds, depending on `time_type`: POSIX time, the master's time, time since power-on, or time since
-    /// the last PPS. If the field contains an invalid date, the result is the time within the hour.
+    /// the last PPS. If `time` contains an invalid date, the result is the time within the hour.
     pub fn time_ns(&self) -> u64 {
         if TimeType::from_number(self.time_type) != Some(TimeType::Gps) {
             return u64::from_le_bytes(self.time);

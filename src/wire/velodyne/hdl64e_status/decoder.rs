@@ -1,4 +1,4 @@
-//! Reassembles the status stream, packet by packet.
+//! Reassembles the rolling stream, packet by packet.
 
 use super::{
     CYCLE_PACKETS, LIVE_TYPES, LiveStatus, MARKER, ROLLING_LEN, ROLLING_PER_CYCLE, RollingStream,
@@ -6,14 +6,14 @@ use super::{
 };
 use crate::ParseError;
 
-/// Reassembles the status stream from the status bytes of consecutive packets.
+/// Reassembles the rolling stream from the status bytes of consecutive packets.
 ///
 /// The decoder stores at most one stream. The order of the types shows a lost packet; the decoder then drops the
 /// current stream and waits for the next `UNIT#`. If sixteen successive packets or a multiple of sixteen are lost, the
 /// types do not show the loss, but the laser indices or the checksum are wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
-    /// Position in the cycle of the last packet, 0..16; `None` before the first packet.
+    /// Position of the last packet in its cycle, 0..16; `None` before the first packet and after an unknown type.
     last_slot: Option<usize>,
     /// The stream so far; empty until the marker arrives.
     stream: Vec<u8>,

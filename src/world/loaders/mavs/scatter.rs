@@ -32,7 +32,7 @@ pub struct Scatter {
     spacing: Option<f64>,
 }
 
-/// Ranges from which scales are sampled.
+/// Ranges from which the scales of the copies are sampled.
 enum Scale {
     /// One random scale for all axes.
     Uniform([f64; 2]),

@@ -12,7 +12,7 @@ const CLEARANCE_M: f64 = 1.0;
 
 /// Smallest distance from the previous point of a path, metres; closer points are skipped.
 const CLOSEST_M: f64 = 0.01;
-/// Largest number of pieces of all paths. A piece is at most one metre long.
+/// Largest total number of pieces of all paths. A piece is at most one metre long.
 pub const MAX_PIECES: u64 = 1_000_000;
 
 /// Paths that are kept clear of plants.
@@ -89,7 +89,7 @@ fn distance(p: DVec2, a: DVec2, b: DVec2) -> f64 {
 }
 
 /// Reads x and y of the poses. Between the lines `@Data` and `@END`, the line of a pose has eight numbers, separated by
-/// blanks or colons; other lines are ignored.
+/// blanks or colons. Lines with more or fewer words are ignored.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Vec<DVec2>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut points = Vec::new();

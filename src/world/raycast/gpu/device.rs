@@ -42,7 +42,7 @@ pub type PackedPulse = [f64; 16];
 /// A hit as the kernel writes it: index of the instance (or [`NONE`] or [`UNDECIDED`]), index of the triangle, bits of
 /// range and cosine.
 pub type PackedHit = [u32; 4];
-/// The index of a scene as the kernel reads it from a pulse: the lower bits of an `f32`, converted to `f64`.
+/// Encodes the index of a scene for a [`PackedPulse`]: as the lower bits of an `f32`, which is converted to `f64`.
 pub fn scene_word(scene: usize) -> f64 {
     f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
 }
@@ -52,7 +52,7 @@ pub const NONE: u32 = u32::MAX;
 /// Value for a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Number of a scene's tables, which have the kernel's bindings 0 to 4.
+/// Number of tables in a [`Layout`], which have the kernel's bindings 0 to 4.
 const TABLES: u32 = 5;
 /// Binding of a batch's parameters.
 const PARAMS: u32 = 5;
@@ -92,7 +92,7 @@ impl Fault {
     }
 }
 
-/// All adapters of Vulkan.
+/// All adapters that Vulkan lists.
 fn adapters() -> Vec<wgpu::Adapter> {
     let backends = wgpu::Backends::VULKAN;
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
@@ -159,7 +159,7 @@ impl Gpu {
         Ok(Self { adapter, identity })
     }
 
-    /// Rejects a scene with a table that is too large for the GPU.
+    /// Rejects scenes if one of their tables is too large for the GPU.
     pub fn admit(&self, sizes: &Sizes) -> Result<(), GpuError> {
         let limits = self.adapter.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -172,7 +172,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Opens the GPU and uploads a scene.
+    /// Opens the GPU and uploads the tables of `layout`.
     pub fn open(self, layout: &Layout) -> Result<Device, GpuError> {
         let identity = self.identity;
         let failed = |reason: String| GpuError::Failed { gpu: identity.clone(), reason };
@@ -232,7 +232,7 @@ impl Gpu {
     }
 }
 
-/// An opened GPU with a scene.
+/// An opened GPU with the tables of a [`Layout`].
 pub struct Device {
     device: wgpu::Device,
     queue: wgpu::Queue,

@@ -1,8 +1,8 @@
 //! Layout of the trees on the GPU.
 //!
 //! A node of [`tree`](crate::world::raycast::tree) has 256 bytes; a node on the GPU has 96, because the bounds of its
-//! children are rounded outward to one byte each. A child gets the slot of the octant in which it lies, as far as that slot
-//! is free. A ray therefore visits children in the order of `slot ^ octant`, where `octant` has a bit for each axis along
+//! children are rounded outward to one byte each. A child gets the slot of the octant in which it lies, if that slot is
+//! free. A ray therefore visits children in the order of `slot ^ octant`, where `octant` has a bit for each axis along
 //! which the ray's coordinate decreases.
 
 use std::sync::Arc;

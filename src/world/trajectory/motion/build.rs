@@ -26,7 +26,7 @@ const MAX_SPEED_M_S: f64 = 1000.0;
 const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
 /// Speed above which the times of a `.vprp` file are rejected as counters instead of seconds, m/s.
 const COUNTER_SPEED_M_S: f64 = 100.0;
-/// Shortest recording, seconds.
+/// Shortest permitted duration of a recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
 /// Acceleration above which a warning is logged, m/s².
 const ROUGH_M_S2: f64 = 20.0;
