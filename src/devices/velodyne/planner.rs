@@ -237,11 +237,12 @@ impl stream::Planner for Planner {
     }
 
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
-        let next = from.0.div_ceil(self.sequence_ns);
-        let begun = self.begun.take().map(|(first, _)| first);
-        self.next_sequence = begun.unwrap_or(self.next_sequence.min(next));
+        // The change can bring sequences into the sector that had been left out.
+        let changed = from.0.div_ceil(self.sequence_ns);
+        let begun = self.begun.take().map_or(self.next_sequence, |(first, _)| first);
+        self.next_sequence = begun.min(changed);
         let first = self.planned.undo(from)?;
-        (self.next_number, self.next_sequence) = (first.number, first.before);
+        (self.next_number, self.next_sequence) = (first.number, first.before.min(changed));
         Some(Undone { number: first.number, ends: SimTime(first.last.0 + self.sequence_ns) })
     }
 
