@@ -24,12 +24,15 @@ struct Params {
   offsets: array<vec4<f32>, 16>,
 }
 
+// The hit of a ray; instance is `NONE` or `UNDECIDED` for a ray without one. Range and cosine are bits of an f32.
+struct Found { instance: u32, triangle: u32, range: u32, cosine: u32, material: u32 }
+
 // Six vectors for each node: one with the lower corner and the exponents of the step sizes, three with the lower and
 // upper bounds by axis and slot in steps, two with the codes of the children. The first nodes are the roots of the
 // scenes.
 @group(0) @binding(0) var<storage, read> nodes: array<vec4<u32>>;
-// Three vectors for each triangle: its corners, with the index in the mesh after the first corner and whether the
-// material has an opacity mask after the second.
+// Three vectors for each triangle: its corners, with the index in the mesh after the first corner, whether the material
+// has an opacity mask after the second, and the index of the material after the third.
 @group(0) @binding(1) var<storage, read> triangles: array<vec4<u32>>;
 // For each entrance: index into `placed`, and code of a child in the mesh's tree.
 @group(0) @binding(2) var<storage, read> entrances: array<vec2<u32>>;
@@ -41,8 +44,7 @@ struct Params {
 // 16 numbers for each pulse: origin, direction, half-axes, start and range, the index of the scene, and the scene's
 // largest coordinate.
 @group(0) @binding(6) var<storage, read> pulses: array<f64>;
-// For each ray: instance, triangle, and the bits of range and cosine.
-@group(0) @binding(7) var<storage, read_write> hits: array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read_write> hits: array<Found>;
 
 fn inverse(x: f32) -> f32 {
   let size = abs(x);
@@ -266,8 +268,8 @@ fn may_hit(s: Sight, v0: vec3<f32>, v1: vec3<f32>, v2: vec3<f32>, start: f32, en
   return !beside && near <= end && far >= start;
 }
 
-fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
-  let undecided = vec4<u32>(UNDECIDED, 0u, 0u, 0u);
+fn trace(pulse: u32, offset: vec2<f32>) -> Found {
+  let undecided = Found(UNDECIDED, 0u, 0u, 0u, 0u);
   let origin = pulse_vector(pulse, 0u);
   let direction = direction_of(pulse, offset);
   let start_m = f32(pulses[16u * pulse + 12u]);
@@ -288,7 +290,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
   var entered = NONE;
   var place = 0u;
   var instance = NONE;
-  var best = vec4<u32>(NONE, NONE, 0u, 0u);
+  var best = Found(NONE, NONE, 0u, 0u, 0u);
   var best_range = FARTHEST;
   var masked_range = FARTHEST;
   // Index of a node, and the bits of its children that remain to be visited.
@@ -335,9 +337,9 @@ fn trace(pulse: u32, offset: vec2<f32>) -> vec4<u32> {
           masked_range = min(masked_range, struck.range);
           continue;
         }
-        let is_first = instance < best.x || (instance == best.x && corner_0.w < best.y);
+        let is_first = instance < best.instance || (instance == best.instance && corner_0.w < best.triangle);
         if (struck.range < best_range || (struck.range == best_range && is_first)) {
-          best = vec4<u32>(instance, corner_0.w, bitcast<u32>(struck.range), bitcast<u32>(struck.cosine));
+          best = Found(instance, corner_0.w, bitcast<u32>(struck.range), bitcast<u32>(struck.cosine), corner_2.w);
           best_range = struck.range;
           if (params.any != 0u) { return best; }
           end = min(end, (best_range + start_m) * depth_per_m * 1.00001);

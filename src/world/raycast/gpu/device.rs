@@ -40,8 +40,8 @@ const UPLOAD: usize = 64 << 20;
 /// [`scene_word`], and the scene's largest coordinate in metres.
 pub type PackedPulse = [f64; 16];
 /// A hit as the kernel writes it: index of the instance (or [`NONE`] or [`UNDECIDED`]), index of the triangle, bits of
-/// range and cosine.
-pub type PackedHit = [u32; 4];
+/// range and cosine, index of the material.
+pub type PackedHit = [u32; 5];
 /// Encodes the index of a scene for a [`PackedPulse`]: as the lower bits of an `f32`, which is converted to `f64`.
 pub fn scene_word(scene: usize) -> f64 {
     f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
@@ -224,10 +224,7 @@ impl Gpu {
         }
         match fault.get() {
             Some(reason) => Err(failed(reason)),
-            None => {
-                let joined = Vec::new();
-                Ok(Device { device, queue, pipeline, slots, fault, joined, steps_per_ray: None })
-            }
+            None => Ok(Device { device, queue, pipeline, slots, fault, steps_per_ray: None }),
         }
     }
 }
@@ -239,8 +236,6 @@ pub struct Device {
     pipeline: wgpu::ComputePipeline,
     slots: [Slot; SLOTS],
     fault: Fault,
-    /// The pulses of a batch while they are uploaded.
-    joined: Vec<PackedPulse>,
     /// Number of [`STEP`]s per ray of the slowest batch; `None` before the first batch.
     steps_per_ray: Option<f64>,
 }
@@ -398,10 +393,17 @@ impl Device {
             *into = [*a, *b, 0.0, 0.0];
         }
         self.queue.write_buffer(&slot.params, 0, bytemuck::bytes_of(&params));
-        // One write of joined parts is faster than a write for each part, which allocates memory.
-        self.joined.clear();
-        parts.iter().for_each(|part| self.joined.extend_from_slice(part));
-        self.queue.write_buffer(&slot.pulses, 0, bytemuck::cast_slice(&self.joined));
+        let bytes = (pulses * size_of::<PackedPulse>()) as u64;
+        let view = wgpu::BufferSize::new(bytes)
+            .and_then(|bytes| self.queue.write_buffer_with(&slot.pulses, 0, bytes));
+        if let Some(mut view) = view {
+            let mut at = 0;
+            for part in parts {
+                let part: &[u8] = bytemuck::cast_slice(part);
+                view.slice(at..at + part.len()).copy_from_slice(part);
+                at += part.len();
+            }
+        }
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -32,8 +32,8 @@ pub struct PackedNode {
     codes: [u32; 8],
 }
 
-/// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, and whether its material has an
-/// opacity mask.
+/// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, whether its material has an opacity
+/// mask, and the index of the material.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {
@@ -42,7 +42,7 @@ pub struct PackedTriangle {
     b: [f32; 3],
     is_masked: u32,
     c: [f32; 3],
-    pad: u32,
+    material: u32,
 }
 
 /// An `Entrance` of the top tree as the kernel reads it: index into [`Layout::placed`], and code of a child in the
@@ -190,9 +190,10 @@ fn runs(tree: &MeshTree, mut first: u32) -> Vec<(u32, u32)> {
 
 fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTriangle {
     let [a, b, c] = tree.corners(slot).map(|corner| corner.to_array());
-    let material = &scene.materials[tree.material(slot, mesh) as usize];
-    let is_masked = tree.masked && material.opacity_mask.is_some();
-    PackedTriangle { a, index: tree.triangle(slot), b, is_masked: is_masked.into(), c, pad: 0 }
+    let material = tree.material(slot, mesh);
+    let has_mask = || scene.materials[material as usize].opacity_mask.is_some();
+    let is_masked = (tree.masked && has_mask()).into();
+    PackedTriangle { a, index: tree.triangle(slot), b, is_masked, c, material }
 }
 
 /// Converts child codes of a tree to child codes of the kernel.

@@ -21,6 +21,7 @@ mod spirv;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 #[cfg(test)]
@@ -33,10 +34,11 @@ use glam::DVec3;
 
 use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED, scene_word};
 use self::layout::{Layout, Sizes};
-use self::server::{Kind, Request};
+use self::server::{Exchange, Kind, Request};
 use super::surface::texture_coordinates;
 use super::{Beams, BodyCast, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
 use crate::time::SimTime;
+use crate::world::scene::{Material, Scene};
 
 /// Environment variable with part of an adapter's name. It selects the GPU if there are several.
 pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
@@ -171,6 +173,8 @@ pub struct GpuCaster {
     cpu: Arc<BvhCaster>,
     /// The caster of the static scene, followed by the casters of moving bodies.
     scenes: Vec<Arc<BvhCaster>>,
+    /// For each scene and material: the reflectance, or `None` if it depends on a map.
+    reflectances: Vec<Vec<Option<f32>>>,
     identity: String,
     bytes: u64,
     /// Sender of requests to the GPU thread. Dropping the sender ends the thread; afterwards, this is `None`.
@@ -237,6 +241,7 @@ impl GpuCaster {
             identity,
             bytes: Sizes::of(&scenes).bytes().iter().map(|(_, bytes)| bytes).sum(),
             cpu: scenes[0].clone(),
+            reflectances: scenes.iter().map(|caster| reflectances(&caster.scene)).collect(),
             scenes,
             requests: Some(requests),
             thread: Some(thread),
@@ -282,30 +287,34 @@ impl GpuCaster {
     }
 
     /// Casts pulses with the kernel; each pulse has the index of its scene. With `any`, a ray ends at any surface, not
-    /// at the nearest. Returns the hits by batch, or `None` if the processor must cast.
+    /// at the nearest. Returns the hits by request, or `None` if the processor must cast. [`give_back`] takes them
+    /// when they have been read.
     fn ask(
         &self,
         stencil: &Stencil,
         any: bool,
         pulses: impl Iterator<Item = (usize, Pulse)>,
-    ) -> Option<Vec<Vec<PackedHit>>> {
+    ) -> Option<Vec<Exchange>> {
         let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
-        let mut packed = Vec::with_capacity(pulses.size_hint().0);
-        for (scene, pulse) in pulses {
-            packed.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
-        }
         let kind = Kind { stencil: stencil.clone(), any };
         let most = kind.most_pulses();
-        let send = |pulses: Vec<PackedPulse>| {
+        let mut parts = Vec::new();
+        for (index, (scene, pulse)) in pulses.enumerate() {
+            if index % most == 0 {
+                parts.push(SPARE.take());
+            }
+            let Exchange { pulses, .. } = parts.last_mut()?;
+            if index % most == 0 {
+                pulses.clear();
+            }
+            pulses.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
+        }
+        let send = |exchange| {
             let (answer, hits) = channel();
-            requests.send(Request { kind: kind.clone(), pulses, answer }).ok()?;
+            requests.send(Request { kind: kind.clone(), exchange, answer }).ok()?;
             Some(hits)
         };
-        let answers: Option<Vec<Receiver<_>>> = if packed.len() <= most {
-            send(packed).map(|answer| vec![answer])
-        } else {
-            packed.chunks(most).map(|chunk| send(chunk.to_vec())).collect()
-        };
+        let answers: Option<Vec<Receiver<_>>> = parts.into_iter().map(send).collect();
         let found = answers.and_then(|all| all.into_iter().map(|hits| hits.recv().ok()).collect());
         if found.is_none() {
             self.lose();
@@ -325,9 +334,9 @@ impl GpuCaster {
             let (scene, pulses) = (part.scene, part.pulses);
             pulses.iter().map(move |pulse| (scene, *pulse))
         });
-        let Some(found) = self.ask(stencil, false, pulses) else { return false };
+        let Some(all) = self.ask(stencil, false, pulses) else { return false };
         let rays = stencil.len();
-        let mut found = found.iter().flat_map(|batch| batch.chunks_exact(rays));
+        let mut found = all.iter().flat_map(|exchange| exchange.hits.chunks_exact(rays));
         for Part { scene, pulses, hits } in parts {
             let mut undecided = Vec::new();
             for (index, (hits, found)) in hits.chunks_exact_mut(rays).zip(&mut found).enumerate() {
@@ -348,39 +357,44 @@ impl GpuCaster {
                 }
             }
         }
+        give_back(all);
         true
     }
 
     /// The hit of a ray into `scene`, from the kernel's result.
     fn hit(&self, scene: usize, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
-        let [instance, triangle, range, cosine] = found;
+        let [instance, triangle, range, cosine, material] = found;
         if instance == NONE {
             return Hit::MISS;
         }
-        let scene = &*self.scenes[scene].scene;
-        let placed = &scene.instances[instance as usize];
-        let mesh = &scene.meshes[placed.mesh as usize];
-        let material = mesh.triangle_materials[triangle as usize];
-        let looks = &scene.materials[material as usize];
-        let mut reflectance = looks.reflectance;
-        if let Some(map) = &looks.reflectance_map
-            && !mesh.uvs.is_empty()
-        {
-            let pose = hit::Pose::new(&placed.world_from_mesh);
-            let vertices = mesh.triangles[triangle as usize];
-            let corners = vertices.map(|vertex| mesh.positions[vertex as usize].into());
-            reflectance *= hit::weights(&pose, pulse, offset, corners).map_or(1.0, |weights| {
-                map.sample(texture_coordinates(mesh, triangle, hit::shares(weights)))
-            });
-        }
+        let reflectance = self.reflectances[scene][material as usize];
         Hit {
             range_m: f32::from_bits(range),
             cos_incidence: f32::from_bits(cosine),
-            reflectance,
+            reflectance: reflectance.unwrap_or_else(|| self.mapped(scene, pulse, offset, found)),
             instance,
             triangle,
             material,
         }
+    }
+
+    /// The reflectance at a hit on a material with a map of reflectance.
+    #[cold]
+    fn mapped(&self, scene: usize, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> f32 {
+        let [instance, triangle, _, _, material] = found;
+        let scene = &*self.scenes[scene].scene;
+        let placed = &scene.instances[instance as usize];
+        let mesh = &scene.meshes[placed.mesh as usize];
+        let Material { reflectance, reflectance_map, .. } = &scene.materials[material as usize];
+        let map = reflectance_map.as_ref().filter(|_| !mesh.uvs.is_empty());
+        let share = map.and_then(|map| {
+            let pose = hit::Pose::new(&placed.world_from_mesh);
+            let vertices = mesh.triangles[triangle as usize];
+            let corners = vertices.map(|vertex| mesh.positions[vertex as usize].into());
+            let weights = hit::weights(&pose, pulse, offset, corners)?;
+            Some(map.sample(texture_coordinates(mesh, triangle, hit::shares(weights))))
+        });
+        reflectance * share.unwrap_or(1.0)
     }
 
     /// Like [`RayCaster::blocked_at`], but on the GPU. Returns false as [`GpuCaster::cast_by_gpu`] does.
@@ -393,9 +407,9 @@ impl GpuCaster {
     ) -> bool {
         let rays = from.iter().map(|place| beams.ray(*place));
         let rays = rays.map(|ray| (0, ray));
-        let Some(found) = self.ask(&Stencil::single(), true, rays) else { return false };
+        let Some(all) = self.ask(&Stencil::single(), true, rays) else { return false };
         let mut undecided = Vec::new();
-        let found = found.iter().flatten().enumerate();
+        let found = all.iter().flat_map(|exchange| &exchange.hits).enumerate();
         for ((index, [instance, ..]), blocked) in found.zip(blocked.iter_mut()) {
             *blocked = *instance != NONE;
             if *instance == UNDECIDED {
@@ -411,8 +425,26 @@ impl GpuCaster {
                 blocked[index] = found;
             }
         }
+        give_back(all);
         true
     }
+}
+
+thread_local! {
+    /// Memory of a thread's latest call, for the next one.
+    static SPARE: Cell<Exchange> = Cell::default();
+}
+
+/// Keeps the memory of hits that have been read for the next call.
+fn give_back(mut found: Vec<Exchange>) {
+    SPARE.set(found.pop().unwrap_or_default());
+}
+
+/// The reflectance of each material, or `None` if it depends on a map.
+fn reflectances(scene: &Scene) -> Vec<Option<f32>> {
+    let of =
+        |material: &Material| material.reflectance_map.is_none().then_some(material.reflectance);
+    scene.materials.iter().map(of).collect()
 }
 
 /// Pulses into one scene, and their hits.

@@ -18,12 +18,25 @@ pub struct Kind {
     pub any: bool,
 }
 
+/// Pulses and their hits. A caller sends the pulses and gets both back; the memory is used again.
+#[derive(Default)]
+pub struct Exchange {
+    pub pulses: Vec<PackedPulse>,
+    pub hits: Vec<PackedHit>,
+}
+
 /// Pulses to cast, at most [`Kind::most_pulses`].
 pub struct Request {
     pub kind: Kind,
-    pub pulses: Vec<PackedPulse>,
+    pub exchange: Exchange,
     /// Receives the hits; dropped without a message if the GPU is lost.
-    pub answer: Sender<Vec<PackedHit>>,
+    pub answer: Sender<Exchange>,
+}
+
+impl Request {
+    fn pulses(&self) -> &[PackedPulse] {
+        &self.exchange.pulses
+    }
 }
 
 impl Kind {
@@ -51,7 +64,7 @@ pub fn serve(device: Device, requests: &Receiver<Request>) {
         waiting.extend(requests.try_iter());
         if flying.len() < SLOTS && !waiting.is_empty() {
             let batch = next_batch(&mut waiting);
-            let parts: Vec<&[PackedPulse]> = batch.iter().map(|r| r.pulses.as_slice()).collect();
+            let parts: Vec<&[PackedPulse]> = batch.iter().map(Request::pulses).collect();
             let kind = &batch[0].kind;
             device.submit(next_slot, &kind.stencil, kind.any, &parts);
             flying.push_back((next_slot, batch));
@@ -60,12 +73,14 @@ pub fn serve(device: Device, requests: &Receiver<Request>) {
         }
         let Some((slot, batch)) = flying.pop_front() else { continue };
         let waited = device.wait(slot, |mut hits| {
-            for request in &batch {
-                let rays = request.pulses.len() * request.kind.stencil.len();
+            for Request { kind, mut exchange, answer } in batch {
+                let rays = exchange.pulses.len() * kind.stencil.len();
                 let (now, later) = hits.split_at(rays);
                 hits = later;
+                exchange.hits.clear();
+                exchange.hits.extend_from_slice(now);
                 // The caller may have ended.
-                let _ = request.answer.send(now.to_vec());
+                let _ = answer.send(exchange);
             }
         });
         if let Err(reason) = waited {
@@ -82,8 +97,8 @@ fn next_batch(waiting: &mut VecDeque<Request>) -> Vec<Request> {
     let mut left = VecDeque::with_capacity(waiting.len());
     for request in waiting.drain(..) {
         let is_alike = batch.first().is_none_or(|first| first.kind == request.kind);
-        if is_alike && pulses + request.pulses.len() <= request.kind.most_pulses() {
-            pulses += request.pulses.len();
+        if is_alike && pulses + request.pulses().len() <= request.kind.most_pulses() {
+            pulses += request.pulses().len();
             batch.push(request);
         } else {
             left.push_back(request);
@@ -103,7 +118,7 @@ mod tests {
     fn a_batch_holds_what_waits_of_one_kind_and_starts_with_the_first() {
         let request = |any, pulses: usize| Request {
             kind: Kind { stencil: Stencil::single(), any },
-            pulses: vec![[0.0; 16]; pulses],
+            exchange: Exchange { pulses: vec![[0.0; 16]; pulses], hits: Vec::new() },
             answer: channel().0,
         };
         let most = Kind { stencil: Stencil::single(), any: false }.most_pulses();
@@ -115,7 +130,7 @@ mod tests {
             request(false, 100),
         ]);
         let of = |batch: Vec<Request>| {
-            batch.iter().map(|r| (r.kind.any, r.pulses.len())).collect::<Vec<_>>()
+            batch.iter().map(|r| (r.kind.any, r.pulses().len())).collect::<Vec<_>>()
         };
         let first = of(next_batch(&mut waiting));
         assert_eq!(first, [(false, 400), (false, most - 500), (false, 100)]);

@@ -61,7 +61,8 @@ fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &st
 /// Number of rays that the kernel leaves to the processor, with nine rays for each pulse.
 fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
     let found = gpu.ask(&nine(), false, pulses.iter().map(|pulse| (0, *pulse))).expect("a GPU");
-    found.iter().flatten().filter(|found| found[0] == UNDECIDED).count()
+    let hits = found.iter().flat_map(|exchange| &exchange.hits);
+    hits.filter(|hit| hit[0] == UNDECIDED).count()
 }
 
 /// Compares shadows of four lights; returns the number of positions in shadow.
