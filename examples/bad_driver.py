@@ -41,6 +41,8 @@ FAULTS = {
     "leap-second": "crashes on the second 60",
 }
 FULL_HOUR_US = 3_600_000_000
+# When this driver was written, in seconds of Unix time.
+WRITTEN = calendar.timegm((2026, 1, 1, 0, 0, 0))
 # VLP-16: directions and vertical offsets of its lasers, its product byte, and the mode byte of dual returns.
 ELEVATIONS_DEG = (-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15)
 HEIGHTS_M = tuple(h / 1000 for h in (11.2, -0.7, 9.7, -2.2, 8.1, -3.7, 6.6, -5.1, 5.1, -6.6, 3.7, -8.1, 2.2, -9.7, 0.7, -11.2))
@@ -227,6 +229,9 @@ class Nmea:
         if second >= 60 and self.fault == "leap-second":
             sys.exit("second must be in 0..59")
         stamp = calendar.timegm((2000 + year, month, day, hour, minute, 0)) + second
+        # A date before this driver was written: the week number of GPS has wrapped, after 1024 weeks.
+        if stamp < WRITTEN:
+            stamp += 1024 * 7 * 86_400
         # In a two-dimensional fix, the receiver sends a height that it has not measured.
         has_height = self.altitude_m is not None and (not self.is_flat or self.fault == "flat-height")
         height = {"altitude_m": self.altitude_m} if has_height else {}

@@ -87,14 +87,49 @@ class Hours:
         return self.hours * 3600 + micros / 1e6
 
 
+class Hdl64eCalibration:
+    """Compares the lasers of a calibration file with those that the status bytes of the packets tell."""
+
+    def __init__(self, lasers):
+        self.angles = {place: round(math.degrees(laser["vert_correction"]) * 100) for place, laser in lasers.items()}
+        self.forget()
+
+    def forget(self):
+        """Another unit may answer from now on."""
+        self.is_of_unit, self.stream, self.left = None, b"", 0
+
+    def status(self, kind, value):
+        """Takes the last two bytes of a packet. After nine live values, the last of kind V, a cycle has seven bytes of a stream, in
+        which a laser has 28: its number first, and then its vertical angle in hundredths of a degree."""
+        if kind == ord("V"):
+            self.left = 7
+        elif self.left > 0:
+            self.stream, self.left = self.stream + bytes([value]), self.left - 1
+        elif kind not in b"HMSDNYGT":
+            self.stream = b""
+        for at in range(0, len(self.stream) - 56, 7):
+            first, second, third = self.stream[at::28][:3]
+            if first in self.angles and second == first + 1 and third == first + 2:
+                told, = struct.unpack_from("<h", self.stream, at + 1)
+                self.is_of_unit, self.stream = abs(told - self.angles[first]) <= 1, b""
+                return
+
+
 def hdl64e(port, sensor, calibration):
     import yaml
 
     with open(calibration) as file:
         lasers = {laser["laser_id"]: laser for laser in yaml.safe_load(file)["lasers"]}
-    turns, hours = Turns(37), Hours()
+    turns, hours, checked = Turns(37), Hours(), Hdl64eCalibration(lasers)
     for data in datagrams(int(port), sensor):
-        if data is None or len(data) != 1206:
+        if data is None:
+            checked.forget()
+            continue
+        if len(data) != 1206:
+            continue
+        if checked.is_of_unit is None:
+            checked.status(*data[1204:])
+        if not checked.is_of_unit:
             continue
         first, = struct.unpack_from("<H", data, 2)
         micros, = struct.unpack_from("<I", data, 1200)
