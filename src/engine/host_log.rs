@@ -337,8 +337,8 @@ impl Line {
             }
             _ => {
                 return Err("allowed: `device` with `bytes`, with `peer` and `bytes` or \
-                            `connected`, or with `request`, `ptp` or `ptp_left`; or `order` \
-                            alone"
+                            `connected`, or with `request`, `ptp`, `ptp_left` or `address`; \
+                            or `order` alone"
                     .to_owned());
             }
         };

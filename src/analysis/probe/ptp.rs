@@ -1,7 +1,7 @@
 //! PTP from the robot's side: the masters, the offset of this host's clock from each, and the state of clocks from
 //! management messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,7 +173,7 @@ pub struct PtpProbe {
     sequence: u16,
     /// Departure times of the last delay requests, nanoseconds, by key. The key of a request is also its sequence
     /// number.
-    left: BTreeMap<u32, i128>,
+    left: VecDeque<(u32, i128)>,
 }
 
 impl PtpProbe {
@@ -182,7 +182,7 @@ impl PtpProbe {
         let [a, b, c, d] = address.octets();
         // A locally administered identity that differs from that of a Menura master at this address.
         let own = PortIdentity { clock: identity_of([2, 1, a, b, c, d]), port: 1 };
-        let (masters, clocks, left) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (masters, clocks, left) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         Self { own, masters, clocks, sequence: 0, left }
     }
 
@@ -220,9 +220,9 @@ impl PtpProbe {
 
     /// Records that the request with this key left at `at_ns`.
     pub fn left(&mut self, key: u32, at_ns: u64) {
-        self.left.insert(key, at_ns.into());
-        while self.left.len() > MOST {
-            self.left.pop_first();
+        self.left.push_back((key, at_ns.into()));
+        if self.left.len() > MOST {
+            self.left.pop_front();
         }
     }
 
@@ -264,7 +264,8 @@ impl PtpProbe {
                 }
             }
             Body::DelayResp(answer) if answer.requester == self.own => {
-                if let Some(left) = left.get(&u32::from(message.sequence)) {
+                let key = u32::from(message.sequence);
+                if let Some((_, left)) = left.iter().rfind(|(known, _)| *known == key) {
                     master.measure(answer.at, correction, *left);
                 }
             }
@@ -447,6 +448,17 @@ mod tests {
     use crate::wire::ptp::{DelayMechanism, Transport};
 
     const MS: u64 = 1_000_000;
+
+    /// Sequence numbers wrap after 65,536 requests.
+    #[test]
+    fn the_latest_requests_are_kept() {
+        let mut probe = PtpProbe::new(Ipv4Addr::new(10, 77, 0, 1));
+        for request in 0..70_000u32 {
+            probe.left(request & 0xffff, request.into());
+        }
+        let kept: Vec<_> = probe.left.iter().map(|(_, at_ns)| *at_ns).collect();
+        assert_eq!(kept, (70_000 - MOST as i128..70_000).collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_master_and_its_slave_are_found_and_this_hosts_clock_is_measured() {

@@ -12,6 +12,7 @@ use crate::config::toml::diagnostic::{Place, SourceFile};
 use crate::config::toml::reader::Node;
 use crate::config::toml::spec::{KeySpec, TableSpec};
 use crate::config::toml::write::inline;
+use crate::devices::families::family_of;
 
 const HEAD: &str = "\
 # A rig for Menura. Lines that begin with `# ` and a key hold the default: remove the `# ` to change it.
@@ -69,6 +70,7 @@ impl Draft {
         let kind = match product.lidar {
             Some(lidar) if lidar.lasers > 1 => "lidar",
             Some(_) => "scanner",
+            None if family_of(profile).sends_images() => "camera",
             None if product.has_gps_output => "gps",
             None if product.drives => "base",
             None if product.joint != JointRole::None => "encoder",

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
 use crate::toml::diagnostic::{Diagnostic, Place};
@@ -34,12 +34,12 @@ pub(crate) enum Protocol {
     Udp,
 }
 
-/// Users of a port, by address.
+/// Users of a port, in the order in which they claimed it.
 #[derive(Default)]
 struct Port {
-    users: HashMap<IpAddr, Vec<User>>,
-    /// First claimed address, for IPv4 and for IPv6.
-    first: [Option<IpAddr>; 2],
+    users: Vec<User>,
+    /// Places of the users of an address in `users`.
+    at: HashMap<IpAddr, Vec<usize>>,
 }
 
 #[derive(Clone)]
@@ -137,29 +137,29 @@ impl<'f> Claims<'f> {
 
 impl Port {
     fn add(&mut self, user: User) {
-        let ip = user.address.ip().to_canonical();
-        self.first[usize::from(ip.is_ipv6())].get_or_insert(ip);
-        self.users.entry(ip).or_default().push(user);
+        self.at.entry(user.address.ip().to_canonical()).or_default().push(self.users.len());
+        self.users.push(user);
     }
 
     /// Another user of the port at an overlapping address, unless both users are bound to different interfaces. The
     /// unspecified address of IPv6 includes all of IPv4.
     fn rival(&self, user: &User) -> Option<&User> {
         let ip = user.address.ip().to_canonical();
-        let [first_v4, first_v6] = self.first;
-        let any = |ip: &str| ip.parse().ok();
-        let included = match (ip.is_unspecified(), ip.is_ipv6()) {
-            (true, true) => [first_v4, first_v6, None],
-            (true, false) => [first_v4, any("::"), None],
-            (false, true) => [Some(ip), any("::"), None],
-            (false, false) => [Some(ip), any("0.0.0.0"), any("::")],
-        };
         let is_rival = |other: &&User| {
             let interfaces = (&user.interface, &other.interface);
             !matches!(interfaces, (Some(mine), Some(theirs)) if mine != theirs)
         };
-        let users = included.iter().flatten().filter_map(|ip| self.users.get(ip));
-        users.flatten().find(is_rival)
+        if ip.is_unspecified() {
+            let includes = |other: &&User| {
+                let other = other.address.ip().to_canonical();
+                ip.is_ipv6() || other.is_ipv4() || other.is_unspecified()
+            };
+            return self.users.iter().filter(includes).find(is_rival);
+        }
+        let any = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
+        let including = any.into_iter().filter(|any: &IpAddr| any.is_ipv6() || ip.is_ipv4());
+        let places = std::iter::once(ip).chain(including).filter_map(|ip| self.at.get(&ip));
+        places.flatten().map(|place| &self.users[*place]).find(is_rival)
     }
 }
 
@@ -186,4 +186,36 @@ fn without_detours(path: &Path) -> PathBuf {
         }
     }
     straight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toml::diagnostic::SourceFile;
+
+    /// Each claim has an interface and an address of port 5.
+    #[test]
+    fn an_unspecified_address_is_compared_with_every_other() {
+        let conflicts = |claimed: &[(&str, &str)]| {
+            let faults = Faults::default();
+            let claims = Claims::new(&faults);
+            for (interface, address) in claimed {
+                let address = SocketAddr::new(address.parse().unwrap(), 5);
+                let place = Place::new(&SourceFile::new("", "", ""), 0..0);
+                claims.udp(address, Some(*interface).filter(|name| !name.is_empty()), &place);
+            }
+            faults.borrow().len()
+        };
+        for (claimed, count) in [
+            (&[("eth0", "10.0.0.1"), ("eth1", "10.0.0.2"), ("eth1", "0.0.0.0")][..], 1),
+            (&[("eth0", "10.0.0.1"), ("eth1", "10.0.0.2"), ("eth2", "0.0.0.0")], 0),
+            (&[("eth0", "10.0.0.1"), ("eth1", "fe80::1"), ("eth1", "0.0.0.0")], 0),
+            (&[("eth0", "10.0.0.1"), ("eth1", "fe80::1"), ("eth1", "::")], 1),
+            (&[("", "::"), ("", "10.0.0.1")], 1),
+            (&[("", "0.0.0.0"), ("", "fe80::1")], 0),
+            (&[("", "10.0.0.1"), ("", "10.0.0.2"), ("", "10.0.0.1")], 1),
+        ] {
+            assert_eq!(conflicts(claimed), count, "{claimed:?}");
+        }
+    }
 }

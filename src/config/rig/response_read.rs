@@ -166,8 +166,8 @@ fn source(
             let text = device.text("the name of a device of this rig")?;
             let (place, config) = device_named(&device, &text, named.devices?)?;
             if config.profile.product.interface == Interface::Datagrams {
-                let label = "allowed: a device with a serial line, or that hosts connect to";
-                let title = format!("`{}` has no input: hosts cannot send it data", config.name);
+                let label = "allowed: a device whose link is a serial line or a TCP server";
+                let title = format!("`{}` has no line on which a response can arrive", config.name);
                 device.fault(text.place.fault(title, label).help("use `udp` or `tcp`"));
                 return None;
             }

@@ -17,6 +17,8 @@ use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, 
 
 /// Key of the item that enables SBAS.
 const SBAS_ENA: Key = Key(0x1031_0020);
+/// `SBAS-USE_TESTMODE`.
+const SBAS_TEST: Key = Key(0x1036_0002);
 
 impl Gnss {
     /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`. `None` if
@@ -40,7 +42,9 @@ impl Gnss {
             nav_more::NavGeofence::ID => self.fences(s, itow_ms).to_frame(),
             nav_more::NavOdo::ID => self.odometer(itow_ms).to_frame(),
             nav_more::NavSbas::ID => {
-                let mode = if self.store.is_set(SBAS_ENA) { 3 } else { 0 };
+                let [is_on, is_test] = [SBAS_ENA, SBAS_TEST].map(|key| self.store.is_set(key));
+                // 0: off; 1: integrity; 3: also satellites in test mode.
+                let mode = if is_on { 1 + 2 * u8::from(is_test) } else { 0 };
                 // The receiver tracks no SBAS satellite.
                 nav_more::NavSbas { itow_ms, mode, system: -1, ..Default::default() }.to_frame()
             }

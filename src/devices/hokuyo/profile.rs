@@ -376,13 +376,13 @@ keys! {
         pub quit_in_time_adjustment: Code, By(status);
         /// The answer to `SCIP2.0` of a scanner that speaks SCIP 2.0 already.
         pub scip2_again: Code, By(status);
-        /// The answer to `SS` if it is not among the commands.
+        /// The answer to `SS` of a scanner that has no `SS`.
         pub no_bit_rate: Code, By(status);
-        /// The answer to `CR` if it is not among the commands.
+        /// The answer to `CR` of a scanner that has no `CR`.
         pub no_motor_speed: Code, By(status);
-        /// The answer to `HS` if it is not among the commands.
+        /// The answer to `HS` of a scanner that has no `HS`.
         pub no_sensitivity: Code, By(status);
-        /// The answer to `DB` if it is not among the commands.
+        /// The answer to `DB` of a scanner that has no `DB`.
         pub no_simulation: Code, By(status);
         /// In a stream: the scanner pauses to verify an error.
         pub verifying: Code, By(status);

@@ -62,9 +62,22 @@ pub struct SbgUnit {
     /// Fixed answers.
     answers: SbgAnswers,
     framer: Framer<SbgEcom>,
+    /// Configuration in use.
+    set: Configuration,
+    /// Configuration from which the unit starts.
+    saved: Configuration,
+    streams: BTreeMap<u8, Stream>,
+    magnetic: MagneticCalibration,
+    heave: Heave,
+    silent_until: SimTime,
+    sample_rate_hz: f64,
+}
+
+/// What commands set and `SETTINGS_ACTION` saves.
+#[derive(Clone)]
+struct Configuration {
     /// Output mode of each log: its period in main loops, [`WITH_PULSE`] or [`WITH_NEW_DATA`]; 0: the log is not sent.
     divisors: BTreeMap<u8, u16>,
-    streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
     /// Stored output modes that have no effect, because they belong to the second port or to logs that the unit never
     /// sends. The key consists of port, class and message.
@@ -72,11 +85,6 @@ pub struct SbgUnit {
     /// Stored switches of whole classes that have no effect. The key consists of port and class.
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
-    magnetic: MagneticCalibration,
-    heave: Heave,
-    silent_until: SimTime,
-    saved: (BTreeMap<u8, u16>, Settings),
-    sample_rate_hz: f64,
 }
 
 impl SbgUnit {
@@ -88,20 +96,22 @@ impl SbgUnit {
             .iter()
             .map(|(name, id)| (*id, if is_listed(name) { loops } else { 0 }))
             .collect();
-        let settings = Settings::factory(&answers.stored);
-        let mut made = Self {
-            answers,
-            framer: Framer::new(SbgEcom),
-            divisors: divisors.clone(),
-            streams: BTreeMap::new(),
+        let set = Configuration {
+            divisors,
             is_class_on: unit.settings.is_streaming,
             other_outputs: BTreeMap::new(),
             other_classes: BTreeMap::new(),
-            settings: settings.clone(),
+            settings: Settings::factory(&answers.stored),
+        };
+        let mut made = Self {
+            answers,
+            framer: Framer::new(SbgEcom),
+            saved: set.clone(),
+            set,
+            streams: BTreeMap::new(),
             magnetic: MagneticCalibration::default(),
             heave: Heave::default(),
             silent_until: SimTime::ZERO,
-            saved: (divisors, settings),
             sample_rate_hz: f64::from(unit.profile.output.sample_rate_hz),
         };
         made.retime(unit);
@@ -109,7 +119,7 @@ impl SbgUnit {
     }
 
     fn retime(&mut self, unit: &Unit) {
-        let on = self.divisors.iter().filter(|(_, mode)| **mode > 0);
+        let on = self.set.divisors.iter().filter(|(_, mode)| **mode > 0);
         let wanted: Vec<(u8, u64)> =
             on.map(|(id, mode)| (*id, self.loops(*id, *mode, unit))).collect();
         let mut before = std::mem::take(&mut self.streams);
@@ -138,13 +148,13 @@ impl SbgUnit {
 
     /// Output mode of a log at a port; `None` for ports or logs that the unit lacks.
     fn output(&self, port: u8, class: u8, id: u8) -> Option<u16> {
-        let is_known = self.divisors.contains_key(&id) || NEVER_SENT.contains(&id);
+        let is_known = self.set.divisors.contains_key(&id) || NEVER_SENT.contains(&id);
         if class != class::LOG || !is_known {
             return None;
         }
-        let other = || self.other_outputs.get(&(port, class, id)).copied().unwrap_or(0);
+        let other = || self.set.other_outputs.get(&(port, class, id)).copied().unwrap_or(0);
         match port {
-            PORT_A => Some(self.divisors.get(&id).copied().unwrap_or_else(other)),
+            PORT_A => Some(self.set.divisors.get(&id).copied().unwrap_or_else(other)),
             PORT_E => Some(other()),
             _ => None,
         }
@@ -172,11 +182,11 @@ impl SbgUnit {
                 let is_mode = matches!(loops, 0 | WITH_PULSE | WITH_NEW_DATA)
                     || OUTPUT_DIVISORS.contains(&loops);
                 if is_mode && self.output(port, class, id).is_some() {
-                    if port == PORT_A && self.divisors.contains_key(&id) {
-                        self.divisors.insert(id, loops);
+                    if port == PORT_A && self.set.divisors.contains_key(&id) {
+                        self.set.divisors.insert(id, loops);
                         self.retime(unit);
                     } else {
-                        self.other_outputs.insert((port, class, id), loops);
+                        self.set.other_outputs.insert((port, class, id), loops);
                     }
                     Frame::ack(message, code::NO_ERROR)
                 } else {
@@ -184,21 +194,21 @@ impl SbgUnit {
                 }
             }
             (command::OUTPUT_CLASS_ENABLE, &[PORT_A, class::LOG]) => {
-                answer(vec![PORT_A, class::LOG, self.is_class_on.into()])
+                answer(vec![PORT_A, class::LOG, self.set.is_class_on.into()])
             }
             (command::OUTPUT_CLASS_ENABLE, &[PORT_A, class::LOG, on @ (0 | 1)]) => {
-                self.is_class_on = on == 1;
+                self.set.is_class_on = on == 1;
                 Frame::ack(message, code::NO_ERROR)
             }
             (command::OUTPUT_CLASS_ENABLE, &[port @ (PORT_A | PORT_E), class @ 0..=4]) => {
-                let is_on = self.other_classes.get(&(port, class)).copied().unwrap_or(true);
+                let is_on = self.set.other_classes.get(&(port, class)).copied().unwrap_or(true);
                 answer(vec![port, class, is_on.into()])
             }
             (
                 command::OUTPUT_CLASS_ENABLE,
                 &[port @ (PORT_A | PORT_E), class @ 0..=4, on @ (0 | 1)],
             ) => {
-                self.other_classes.insert((port, class), on == 1);
+                self.set.other_classes.insert((port, class), on == 1);
                 Frame::ack(message, code::NO_ERROR)
             }
             (command::START_MAG_CALIB, data) => {
@@ -221,18 +231,16 @@ impl SbgUnit {
             }
             (command::SETTINGS_ACTION, &[action @ 0..=2]) => {
                 match action {
-                    1 => self.saved = (self.divisors.clone(), self.settings.clone()),
+                    1 => self.saved = self.set.clone(),
                     2 => {
-                        let new = Self::new(unit, self.answers.clone());
-                        (self.divisors, self.settings) = new.saved.clone();
-                        self.saved = new.saved;
+                        self.saved = Self::new(unit, self.answers.clone()).saved;
                         restarts = true;
                     }
                     _ => restarts = true,
                 }
                 Frame::ack(message, code::NO_ERROR)
             }
-            (_, data) => match self.settings.obey(message, data) {
+            (_, data) => match self.set.settings.obey(message, data) {
                 Ok(Some(stored)) => answer(stored),
                 Ok(None) => Frame::ack(message, code::NO_ERROR),
                 Err(code) => Frame::ack(message, code),
@@ -240,7 +248,7 @@ impl SbgUnit {
         };
         Self::say(unit, now, &reply);
         if restarts {
-            (self.divisors, self.settings) = self.saved.clone();
+            self.set = self.saved.clone();
             self.retime(unit);
             self.magnetic = MagneticCalibration::default();
             self.heave = Heave::default();
@@ -288,14 +296,14 @@ fn revision(text: &str) -> u32 {
 impl Protocol for SbgUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
         let (dt_s, decimation) = (unit.dt_s(), unit.profile.output.decimation);
-        let is_heard = self.is_class_on && sample.truth.at >= self.silent_until;
+        let is_heard = self.set.is_class_on && sample.truth.at >= self.silent_until;
         let usual = unit.profile.output.magnetic_unit_gauss;
         self.magnetic.step(frd(sample.mag.value) / usual);
         self.heave.step(sample, dt_s);
-        let mag = self.settings.magnetometer();
+        let mag = self.set.settings.magnetometer();
         let conditioning = Conditioning {
             mag: Correction { offset: mag.offset * usual, ..mag },
-            user_from_sensor: self.settings.vehicle_from_sensor(),
+            user_from_sensor: self.set.settings.vehicle_from_sensor(),
             ..Conditioning::NONE
         };
         let sample = &conditioning.apply(sample);
@@ -305,8 +313,15 @@ impl Protocol for SbgUnit {
             if is_heard {
                 let mut bytes = Vec::new();
                 let measured = measured.in_frd();
-                let log =
-                    log_of(id, sample, &measured, &self.settings, &self.heave, &self.answers, unit);
+                let log = log_of(
+                    id,
+                    sample,
+                    &measured,
+                    &self.set.settings,
+                    &self.heave,
+                    &self.answers,
+                    unit,
+                );
                 log.frame().emit(&mut bytes);
                 unit.report(sample, bytes);
             }
@@ -332,7 +347,7 @@ impl Protocol for SbgUnit {
     }
 
     fn rate_hz(&self) -> f64 {
-        let on = self.streams.values().filter(|_| self.is_class_on);
+        let on = self.streams.values().filter(|_| self.set.is_class_on);
         on.map(|stream| self.sample_rate_hz / stream.divisor() as f64).sum()
     }
 }

@@ -213,6 +213,10 @@ impl Device for TimedDevice {
         self.note(|device| device.poll_request(horizon))
     }
 
+    fn handle_revoked(&mut self, index: u64) {
+        self.note(|device| device.handle_revoked(index));
+    }
+
     fn handle_measurement(&mut self, measurement: &Measurement) {
         self.note(|device| device.handle_measurement(measurement));
     }

@@ -349,7 +349,7 @@ impl RollingStream {
 
     /// Decodes 1820 bytes. Rejects a wrong length, marker, laser index or checksum.
     pub fn parse(format: StatusFormat, bytes: &[u8]) -> Result<StatusTable, ParseError> {
-        let what = "rolling status stream";
+        let what = "rolling stream";
         let bytes: &[u8; ROLLING_LEN] = bytes.try_into().map_err(|_| ParseError::Length {
             what,
             need: ROLLING_LEN,
@@ -357,7 +357,7 @@ impl RollingStream {
         })?;
         if bytes[..MARKER.len()] != MARKER {
             return Err(ParseError::Value {
-                field: "first byte of the status stream's marker",
+                field: "first byte of the rolling stream's marker",
                 value: u64::from(bytes[0]),
                 allowed: "the stream begins with UNIT#",
             });
@@ -377,7 +377,7 @@ impl RollingStream {
         let found = u16::from_le_bytes([bytes[at::CHECKSUM], bytes[at::CHECKSUM + 1]]);
         if found != checksum_of(format, bytes) {
             return Err(ParseError::Value {
-                field: "checksum of the status stream",
+                field: "checksum of the rolling stream",
                 value: u64::from(found),
                 allowed: match format {
                     StatusFormat::S2 => "an S2 always sends 0x71c",

@@ -181,9 +181,11 @@ impl Statement {
             None | Some(2) => USUAL_HIGHLIGHT,
             Some(_) => 0.0,
         };
-        let highlight = self.number("Ks", 0.0..=1.0, "a colour of numbers from 0 to 1", assembly);
-        if let Some(highlight) = highlight.filter(|&highlight| highlight > counts_from)
-            && !is_measured
+        if !is_measured
+            && counts_from.is_finite()
+            && let Some(highlight) =
+                self.number("Ks", 0.0..=1.0, "a colour of numbers from 0 to 1", assembly)
+            && highlight > counts_from
         {
             let exponent = self.number("Ns", 0.0..=10_000.0, "a number from 0 to 10000", assembly);
             let peak = highlight.min(1.0 - material.reflectance);

@@ -61,8 +61,9 @@ fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> 
     let announced = binary_length(bytes).ok_or_else(|| {
         fault(Problem::Syntax("is not an STL file: neither `solid` nor a binary header".into()))
     })?;
-    let available = bytes.len() as u64;
-    if announced > available {
+    if announced > bytes.len() as u64 {
+        let header = HEADER_BYTES as u64;
+        let (announced, available) = (announced - header, bytes.len() as u64 - header);
         let what = "triangles".to_owned();
         return Err(fault(Problem::Truncated { what, announced, available }));
     }
@@ -240,7 +241,7 @@ mod tests {
         let mut cut = binary(b"", &[[0.0; 9]; 3]);
         cut.truncate(150);
         let told = load(&cut).unwrap_err();
-        assert_eq!(told, "m.stl: declares 234 bytes of triangles, but only 150 are left");
+        assert_eq!(told, "m.stl: declares 150 bytes of triangles, but only 66 are left");
         let nan = binary(b"", &[[0., 0., 0., 1., 0., f32::NAN, 1., 1., 0.]]);
         assert_eq!(load(&nan).unwrap_err(), "m.stl: coordinate NaN is not within ±10000000 m");
     }
