@@ -111,7 +111,8 @@ pub enum Output {
     /// Withdraws all datagrams of this port that the device returned before and that are due at this time or later,
     /// because a command has changed the device.
     Revoke(PortIndex),
-    /// New destination of datagrams that are due at this instant or later; ports with the number 0 keep their destination.
+    /// New destination of datagrams that are due at this instant or later; ports with the number 0 keep their
+    /// destination.
     Host(HostAddress),
     /// Sets whether datagrams that are due at this instant or later may be fragmented.
     Fragments(bool),
@@ -188,16 +189,16 @@ pub trait Device: Send {
     /// The next request for a measurement, if its first firing is before `horizon`. Call it until it returns
     /// `None`.
     ///
-    /// Measurements are requested ahead of time. A measurement can turn out to be unnecessary when it is due; the
-    /// device then does not send it.
+    /// Measurements are requested ahead of time. If a later command makes one unnecessary, the device ignores the
+    /// answer.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
     /// Processes the answer to the oldest open request. If the indices of the answers have a gap, the requests in the
-    /// gap were revoked, because their answers would have been too late.
+    /// gap were revoked ([`Device::handle_revoked`]).
     fn handle_measurement(&mut self, measurement: &Measurement);
 
-    /// Processes the revocation of the oldest open request, which has this index. By default, does nothing: the device
-    /// continues with the next answer.
+    /// Learns that the oldest open request, which has this index, is revoked: its answer would be too late
+    /// (`engine.late = "drop"`). By default, does nothing: the device continues with the next answer.
     fn handle_revoked(&mut self, _index: u64) {}
 
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
@@ -258,7 +259,7 @@ pub trait Device: Send {
         }
     }
 
-    /// State of the PTP clock at a time, for comparison with the true time. Call it until it returns `None`, like
+    /// The PTP clock's next comparison with true time, which states its instant. Call it until it returns `None`, like
     /// [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
         let is_stamping = self.stamps_by_ptp();
@@ -293,9 +294,8 @@ pub trait Device: Send {
     /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the faults inside the device from `at` on. The caller ensures that the old and the new faults have the
-    /// same effect before `at`, that the device's time is before `at`, and that no requested measurement reaches `at`.
-    /// The new faults can set the end of a fault that is already active.
+    /// Replaces the faults inside the device from `at` on. `at` is later than the device's time and than all requested
+    /// measurements. Before `at`, old and new faults are alike; from `at` on, an active fault may end at another time.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
     /// Lead time, nanoseconds: [`Device::change_faults`] must be called this long before a fault of this kind starts

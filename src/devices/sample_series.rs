@@ -49,8 +49,8 @@ impl SampleSeries {
         })
     }
 
-    /// The next request of a device that requests only series; its index is the number of the series. `None` if the
-    /// series does not begin before `horizon`.
+    /// Request for the next series, of a device that requests nothing else; the request's index is the number of the
+    /// series. `None` if the series does not begin before `horizon`.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;

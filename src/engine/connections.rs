@@ -59,7 +59,7 @@ pub enum Link {
     Server(TcpServer),
 }
 
-/// An open control: a further address at which hosts reach a device.
+/// An additional input of a device, opened for hosts.
 pub enum ControlLink {
     /// A web interface.
     Web(HttpServer),

@@ -92,7 +92,8 @@ struct PtpLeftLine {
     at_ns: u64,
 }
 
-/// Result of a device's request for another IP address: the requested address, and whether the device has it from now on.
+/// Result of a device's request for another IP address: the requested address, and whether the device has it from now
+/// on.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AddressLine {

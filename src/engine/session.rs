@@ -199,7 +199,7 @@ pub struct RunOutcome {
 }
 
 impl<'a> RunSession<'a> {
-    /// Opens all links and the remaining outputs. The first instant is a quarter of a second from now.
+    /// Opens all links and the remaining outputs. The run starts a quarter of a second from now.
     ///
     /// # Errors
     /// A link or an output cannot be opened.

@@ -9,8 +9,9 @@
 //!   within the last look-ahead (`ahead_ns`). It goes before the others only if its device has used less of the
 //!   workers' time, or if the others have enough look-ahead left. So an overloaded device never delays a device that
 //!   needs less than its share. Requests without rays are not in the lanes: a separate thread measures them.
-//! - **Give up before casting.** When a worker would start a packet, the queue checks whether the packet can still be
-//!   ready in time. If not, the packet is given up, so workers only cast packets that can be sent.
+//! - **Give up before casting**, with `engine.late = "drop"`. When a worker would start a packet, the queue checks
+//!   whether the packet can still be ready in time. If not, the packet is given up, so workers only cast packets that
+//!   can be sent.
 //! - **In the order of time** if no clock runs: a recording advances its devices together.
 
 use std::collections::VecDeque;

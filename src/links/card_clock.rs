@@ -1,4 +1,4 @@
-//! The clock of a network card (a PTP hardware clock): enables transmit timestamps of the card and opens the clock.
+//! The clock of a network card (a PTP hardware clock). Opening it also enables the card's transmit timestamps.
 //!
 //! Sources: the kernel's `Documentation/networking/timestamping.rst`, sections 2.1.1 and 3, and
 //! `Documentation/driver-api/ptp.rst`.

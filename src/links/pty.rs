@@ -26,8 +26,8 @@ use crate::wire::port::PtyOptions;
 /// Longest time between two checks whether a program has opened the port.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
 
-/// An open pseudo-terminal. [`ByteLink::receive`] must be called all the time, because it notices that a program opens or
-/// closes the port; [`ByteLink::send`] does not ask the kernel.
+/// An open pseudo-terminal. [`ByteLink::receive`] must be called all the time, because it notices that a program opens
+/// or closes the port; [`ByteLink::send`] does not ask the kernel.
 #[derive(Debug)]
 pub struct PtyLink {
     options: PtyOptions,
@@ -122,8 +122,8 @@ impl PtyLink {
 
 impl ByteLink for PtyLink {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        // Asking the kernel (`poll`) would wait until a thread of the kernel has delivered what the host wrote. On a busy
-        // machine that takes seconds, in which the packets of all devices would be late.
+        // Asking the kernel (`poll`) would wait until a thread of the kernel has delivered what the host wrote. On a
+        // busy machine that takes seconds, in which the packets of all devices would be late.
         if !self.was_open.load(Ordering::Relaxed) {
             return Ok(bytes.len());
         }

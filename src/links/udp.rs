@@ -43,7 +43,7 @@ pub struct UdpLink {
     rehearsal: Socket,
     to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
-    /// Number of sent datagrams, which is the key of the next datagram and of its timestamp.
+    /// Number of sent datagrams; also the key of the next datagram and of its timestamp.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,

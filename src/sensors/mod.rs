@@ -293,7 +293,7 @@ impl Sweep {
         self.rotor.azimuth_at(offset_ns)
     }
 
-    /// Azimuth (clockwise from forward) and elevation of a firing, radians, without the angles of the laser.
+    /// Azimuth (clockwise from forward) and elevation of a firing, radians, before the laser's own angles are added.
     pub fn aim(&self, firing: usize) -> (f64, f64) {
         let steered = self.rotor.aims.as_ref().and_then(|aims| aims.get(firing));
         match (steered, self.firings.get(firing)) {

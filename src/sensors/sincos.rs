@@ -3,9 +3,9 @@
 /// Sets `sin` and `cos` to the sines and cosines of `angles`, radians.
 ///
 /// The operations are those of libm, which has them from FreeBSD's msun: the angle is reduced to -π/4..=π/4, and two
-/// polynomials are evaluated. libm branches to reduce an angle; here the number of quarter turns is a product, and loops
-/// have no branch. libm itself computes the rare angles that it reduces differently: those very near π/2, π, 3π/2 or 2π,
-/// and those beyond 9π/4.
+/// polynomials are evaluated. libm branches to reduce an angle; here the number of quarter turns is a product, and
+/// loops have no branch. libm itself computes the rare angles that it reduces differently: those very near π/2, π, 3π/2
+/// or 2π, and those beyond 9π/4.
 #[inline(always)]
 pub(super) fn sincos<const N: usize>(angles: &[f64; N], sin: &mut [f64; N], cos: &mut [f64; N]) {
     let mut is_other = [false; N];

@@ -236,9 +236,9 @@ pub const TYPICAL: &[Typical] = &[
     },
 ];
 
-/// The first entry of [`TYPICAL`] that `name` mentions: all words of the entry's name, or of one of its synonyms, occur in
-/// `name`. Order, upper and lower case, and a plural `s` have no effect (`Tree_Bark.001` is bark). Names of parts that only
-/// carry an object, such as a window frame, match only diffuse entries. `None` if no entry matches.
+/// The first entry of [`TYPICAL`] that `name` mentions: all words of the entry's name, or of one of its synonyms, occur
+/// in `name`. Order, upper and lower case, and a plural `s` have no effect (`Tree_Bark.001` is bark). Names of parts
+/// that only carry an object, such as a window frame, match only diffuse entries. `None` if no entry matches.
 pub fn typical(name: &str) -> Option<&'static Typical> {
     let words = words_of(name);
     let is_carrier = CARRIERS.iter().any(|carrier| says(&words, carrier));

@@ -115,7 +115,7 @@ pub enum Finish {
     },
     /// Wet: water fills the roughness of the surface.
     Wet {
-        /// Share of the depth of the surface's roughness that water fills, 0..=1.
+        /// Depth of the water as a share of the roughness's depth, 0..=1.
         film: f32,
     },
 }

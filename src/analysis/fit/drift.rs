@@ -19,8 +19,8 @@ pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
 /// Length of the shortest log, seconds, from which a random walk can be determined in addition to an instability with a
 /// fitted correlation time. In a shorter log, errors of the instability's curve look like a random walk.
 pub const SHORTEST_WALK_S: f64 = 3600.0;
-/// Length of the shortest log, seconds, from which a random walk can be determined without an instability. In a shorter
-/// log, an instability with a long correlation time looks like a random walk.
+/// Length of the shortest log, seconds, from which a random walk can be determined if the fit finds no correlation
+/// time. In a shorter log, an instability with a long correlation time looks like a random walk.
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 /// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
@@ -226,8 +226,8 @@ fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }
 
-/// Weighted least-squares estimate of the squares of the three coefficients; those of unused terms are 0. The standard
-/// error of each point follows from the point's entry in `variances` and its degrees of freedom.
+/// Weighted least-squares estimate of the squared coefficients of noise, instability and walk; 0 for unused terms. A
+/// point's standard error follows from the point's entry in `variances` and the point's degrees of freedom.
 fn weighted(
     points: &[Point],
     rows: &[[f64; 3]],

@@ -131,7 +131,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     })
 }
 
-/// Reported horizontal accuracy divided by HDOP, metres: the median of all epochs with both; `None` if there are none.
+/// Median ratio of reported horizontal accuracy to HDOP, metres; `None` if no epoch has both values.
 fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
     // The n-th accuracy is paired with the n-th HDOP, because times of NMEA sentences and UBX messages differ by leap
     // seconds.

@@ -2,8 +2,8 @@
 //!
 //! Documents and captures determine a product's own delay. It is 0 after the last firing of a Velodyne and after a scan
 //! of an LMS 2xx, `transmission_delay_ms` after the last direction of an LMS1xx, `latency_ms` after a GNSS receiver's
-//! epoch, and `output_delay_ms` after an IMU's sample. `lag_ms` delays the bytes further. It changes none of the times in
-//! the bytes, except times of transmission. Replies to a host and PPS pulses are not delayed.
+//! epoch, and `output_delay_ms` after an IMU's sample. `lag_ms` delays the bytes further. It changes none of the times
+//! in the bytes, except times of transmission. Replies to a host and PPS pulses are not delayed.
 
 use crate::toml::key_types::Time;
 use crate::toml::reader::Limit;

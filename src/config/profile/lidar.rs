@@ -114,8 +114,8 @@ impl BeamSettings {
         self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
     }
 
-    /// Distance at which half of the pulses on a diffuse surface with this reflectance are detected in clear air, metres;
-    /// at most `max_range_m`.
+    /// Distance at which half of the pulses on a diffuse surface with this reflectance are detected in clear air,
+    /// metres; at most `max_range_m`.
     pub fn reach_m(&self, reflectance: f64) -> f64 {
         (reflectance / self.threshold()).sqrt().min(self.max_range_m)
     }

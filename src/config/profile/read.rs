@@ -1,4 +1,4 @@
-//! Reads a firmware profile. Every key is required and must be within its limits.
+//! Reads a firmware profile. Most keys are required; every value must be within its limits.
 //!
 //! `firmware-profiles/example.toml` explains the keys.
 

@@ -60,8 +60,8 @@ impl<'f> Claims<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Claims the serial port at `path`, or the path of a pseudo-terminal's link; `place` is the position of the path in
-    /// the rig file.
+    /// Claims the serial port at `path`, or the path of a pseudo-terminal's link; `place` is the position of the path
+    /// in the rig file.
     pub(crate) fn path(&self, kind: PathKind, path: &Path, place: &Place) {
         let first = self.paths.borrow_mut().insert((kind, true_path(kind, path)), place.clone());
         let Some(first) = first else { return };

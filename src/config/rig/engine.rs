@@ -27,14 +27,14 @@ keys! {
     /// the rig defines.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EngineConfig {
-        /// Ray tracer: "auto" uses a GPU if one passes the self-test and is faster than the processor, otherwise Menura's own
-        /// on the processor ("menura"). "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's Embree if its
-        /// library is installed.
+        /// Ray tracer: "auto" uses a GPU if one passes the self-test and is faster than the processor, otherwise
+        /// Menura's own on the processor ("menura"). "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's
+        /// Embree if its library is installed.
         pub caster: CasterChoice = CasterChoice::Auto, OneOf(&CasterChoice::WORDS, FORMAT);
         /// Threads that render (default: the number of cores; 64 if a GPU casts the rays).
         pub workers: Option<usize> = None, Maybe(Limit::new(1..=256, "threads", FORMAT));
-        /// Time by which rendering may run ahead of real time. Default: 5 with a feed, 20 (at least 5) if a host moves the
-        /// robot or a joint.
+        /// Time by which rendering may run ahead of real time. Default: 5 with a feed, 20 (at least 5) if a host moves
+        /// the robot or a joint.
         pub render_ahead_ns as "render_ahead_ms": u64 = 100_000_000,
             Time(Limit::new(least_ahead_ms..=10_000.0, "ms", FORMAT), 1e6);
         /// Treatment of a packet that is not ready when it is due: send it late, drop it, or cast fewer rays per pulse.
@@ -78,7 +78,8 @@ keys! {
         pub priority_1: u8 = 128, byte();
         /// Transport of the master. `ethernet`: IEEE 1588 by layer 2; `802.1as`: gPTP; both need root or CAP_NET_RAW.
         pub transport: Transport = Transport::Udp, OneOf(&Transport::WORDS, PTP);
-        /// How the path delay is measured: to the master, or to the neighbour (default: to the neighbour with `802.1as`).
+        /// How the path delay is measured: to the master, or to the neighbour (default: to the neighbour with
+        /// `802.1as`).
         pub delay: DelayMechanism = delays(transport)[0].1, OneOf(delays(transport), PTP);
     }
 }
@@ -163,7 +164,7 @@ fn delays(transport: Transport) -> &'static [(&'static str, DelayMechanism)] {
 /// Time before the due time at which a datagram is submitted to the kernel. It compensates the kernel's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// A fixed lead.
+    /// The same lead for all devices.
     Fixed {
         /// Lead in nanoseconds, at most [`Lead::MOST_US`].
         ns: u64,
@@ -244,7 +245,7 @@ pub enum CasterChoice {
 }
 
 words!(LatePolicy: "late" => Late, "drop" => Drop, "thin" => Thin);
-/// Policy for a packet that is not ready when due.
+/// Policy for packets that cannot leave when they are due (`engine.late`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatePolicy {
     /// Send the packet as soon as it is ready, and count it.

@@ -62,8 +62,8 @@ fn nature(profile: &Profile) -> String {
     format!("{} is {}; {has}", profile.name, profile.product.noun)
 }
 
-/// Reads all faults of a rig: an empty list if the key is missing, `None` after an error. `devices` is `None` if they are
-/// invalid; references to devices are then not checked. `seed` is the rig's seed.
+/// Reads all faults of a rig: an empty list if the key is missing, `None` after an error. `devices` is `None` if they
+/// are invalid; references to devices are then not checked. `seed` is the rig's seed.
 pub fn faults(
     field: &Field<'_>,
     devices: Option<&[DeviceConfig]>,

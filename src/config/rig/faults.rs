@@ -1,5 +1,6 @@
-//! `[[fault]]`: kind, time and strength of faults. Faults of links, cables and NTRIP casters ([`WireKind`]) are defined
-//! here, faults within devices by their families.
+//! `[[fault]]`: kind, time and strength of faults. Faults of links, cables and NTRIP casters are [`WireFault`]s (their
+//! kind alone is a [`WireKind`]). Faults within devices are defined in the layer `devices`, and each family lists those
+//! of its products.
 
 use std::sync::Arc;
 
@@ -55,7 +56,8 @@ pub struct FaultConfig {
 pub enum FaultKind {
     /// A fault of the device's link, PPS, GPS cable or NTRIP caster.
     Wire(WireFault),
-    /// A fault within the device. The type of the data depends on the device family; the device or its sensor evaluates it.
+    /// A fault within the device. The type of the data depends on the device family; the device or its sensor evaluates
+    /// it.
     Device(Arc<dyn FamilyData>),
 }
 

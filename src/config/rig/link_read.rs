@@ -21,8 +21,8 @@ const LINK_TCP: &str = "Address at which hosts connect: one for a serial line, o
 /// Documentation of the key `tcp` of a line for commands.
 const CONTROL_TCP: &str = "Address at which the host connects.";
 
-/// Reads `link`; returns the link and the controls in it. The kind of the link must be one that the product has; this is not
-/// checked if the product is unknown.
+/// Reads `link`; returns the link and the controls in it. The kind of the link must be one that the product has; this
+/// is not checked if the product is unknown.
 pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
@@ -115,9 +115,9 @@ fn controls(
     read.into_iter().collect()
 }
 
-/// Reads one control: `None` if it has no address, `Some(None)` if the address is invalid. A control for commands by TCP or
-/// UDP uses up the next number of `ports`, with or without an address. An address in `own`, the device's source addresses,
-/// is already claimed.
+/// Reads one control: `None` if it has no address, `Some(None)` if the address is invalid. A control for commands by
+/// TCP or UDP uses up the next number of `ports`, with or without an address. An address in `own`, the device's source
+/// addresses, is already claimed.
 fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,

@@ -67,8 +67,8 @@ pub struct Rig {
     pub source: Arc<SourceFile>,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// UTC at the start of the run; `None`: a live run uses the host's clock; a recording uses the start of the replayed
-    /// host log or, without such a log, a fixed time.
+    /// UTC at the start of the run; `None`: a live run uses the host's clock; a recording uses the start of the
+    /// replayed host log or, without such a log, a fixed time.
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,
@@ -300,7 +300,8 @@ pub struct DeviceConfig {
     pub caster: Option<CasterConfig>,
     /// NTRIP caster from which the device gets corrections.
     pub ntrip: Option<NtripConfig>,
-    /// Largest duration of a series of samples in one request, nanoseconds. The values of the samples do not depend on it.
+    /// Largest duration of a series of samples in one request, nanoseconds. The values of the samples do not depend on
+    /// it.
     pub longest_series_ns: u64,
     /// Settings of the device in the rig; only its family understands them.
     pub settings: Arc<dyn FamilyData>,
@@ -324,7 +325,8 @@ impl DeviceConfig {
         self.link.own_address().filter(|_| speaks)
     }
 
-    /// The device's settings if they are of the type `S`, which identifies the family; `None` for devices of other families.
+    /// The device's settings if they are of the type `S`, which identifies the family; `None` for devices of other
+    /// families.
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()
     }
@@ -336,10 +338,10 @@ pub enum CableKind {
     /// PPS, and the bytes that the other device sends on its link.
     #[default]
     Link,
-    /// Bytes of the other device's port with this number.
+    /// Bytes that the other device sends on its port with this number.
     Port(u8),
-    /// Bytes of the GNSS receiver's port with this number. The device is only a serial line to the port: host commands
-    /// go to the GNSS receiver at the other end.
+    /// Bytes that a GNSS receiver sends on its port with this number. The device is only a serial line to the port:
+    /// host commands go to the GNSS receiver at the other end.
     Line(u8),
 }
 

@@ -69,7 +69,7 @@ keys! {
         pub trees: u32 = 163, whole(0, 2000, "trees");
         /// Triangles of the tree model, rounded down to an even number.
         pub tree_triangles: u32 = 3_450_000, whole(1000, 5_000_000, "triangles");
-        /// Clumps of undergrowth (800 triangles).
+        /// Clumps of undergrowth, each with 800 triangles.
         pub plants: u32 = 24_400, whole(0, 1_000_000, "plants");
         /// Largest height of hills and depth of hollows, metres.
         pub ground_relief_m: f64 = 1.2, number(0.0, 10.0, "m");

@@ -29,8 +29,8 @@ impl ChosenScene<'_, '_> {
         self.read_parameters(what, all, false)
     }
 
-    /// Like [`ChosenScene::read`], for a scene that shares names of keys with other scenes. If `--set` selected the scene,
-    /// the file's parameters are ignored: they are for the scene that the file names.
+    /// Like [`ChosenScene::read`], for a scene that shares names of keys with other scenes. If `--set` selected the
+    /// scene, the file's parameters are ignored: they are for the scene that the file names.
     pub(super) fn read_own<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, self.scene.place.is_override())
     }

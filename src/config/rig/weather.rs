@@ -27,8 +27,8 @@ keys! {
         pub snow: Option<SnowConfig> = None, part("{ rate_mm_h = 1.0 }", "[world.weather.snow]");
         /// A place where dust rises; one table for each.
         pub dust: Vec<DustConfig> = Vec::new(), By(|field: &Field<'_>| dust(field, objects));
-        /// Effect of dust on a pulse: spheres of a medium that dims light and returns an echo, or, for comparison, random
-        /// returns as in MAVS.
+        /// Effect of dust on a pulse: spheres of a medium that dims light and returns an echo, or, for comparison,
+        /// random returns as in MAVS.
         pub dust_law: DustLaw = DustLaw::Spheres, OneOf(&DustLaw::WORDS, FORMAT);
         /// Velocity of the air, east, north and up; wind carries dust.
         pub wind_m_s: [f64; 3] = [0.0; 3], Limit::new(-50.0..=50.0, "m/s", FORMAT);
@@ -45,10 +45,11 @@ keys! {
         /// Rain rate.
         pub rate_mm_h: f64,
             Limit::new(0.1..=300.0, "mm/h", "the rain model: drizzle to cloudburst");
-        /// Effect on light: the extinction of Marshall and Palmer's drops, or extinction and range error as in Goodin et
-        /// al. 2019.
+        /// Effect on light: the extinction of Marshall and Palmer's drops, or extinction and range error as in Goodin
+        /// et al. 2019.
         pub law: RainLaw = RainLaw::default(), OneOf(&RainLaw::WORDS, FORMAT);
-        /// Whether single drops near the sensor return light (default: yes with "marshall_palmer", no with "goodin_2019").
+        /// Whether single drops near the sensor return light (default: yes with "marshall_palmer", no with
+        /// "goodin_2019").
         pub drops: bool = law == RainLaw::MarshallPalmer, TrueOrFalse;
         /// Depth of the water on all surfaces (default: follows from the rate).
         pub film_mm: Option<f64> = None, Maybe(Limit::new(0.0..=10.0, "mm", FORMAT));
@@ -91,13 +92,13 @@ keys! {
 
 keys! {
     with (objects: Option<&[ObjectConfig]>);
-    /// `[[world.weather.dust]]`: a source of dust spheres. The defaults are those of MAVS's `Dust`, except for `growth_m_s`
-    /// (MAVS: 4) and `gravity`.
+    /// `[[world.weather.dust]]`: a source of dust spheres. The defaults are those of MAVS's `Dust`, except for
+    /// `growth_m_s` (MAVS: 4) and `gravity`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DustConfig {
         /// Name of the dust source; its random numbers depend on it.
         pub name as required: String = String::new(), By(source_name);
-        /// Where dust rises, east, north and up, or in the frame of the object that carries the place.
+        /// Place where dust rises: east, north and up; with `object`, forward, left and up from this object.
         pub position_m as required: [f64; 3] = [0.0; 3],
             Limit::new(-100_000.0..=100_000.0, "m", DUST_FORMAT);
         /// The name of the moving object that raises the dust.
@@ -123,7 +124,7 @@ keys! {
         pub gravity: f64 = 0.0, share();
         /// Extinction over backscatter.
         pub lidar_ratio_sr: f64 = 40.0, lidar_ratio();
-        /// Time at which the first sphere rises; a negative time is before the run.
+        /// Time at which the first sphere of dust rises; a negative time is before the run.
         pub start_s: f64 = 0.0, Limit::new(-600.0..=1e7, "s", DUST_FORMAT);
         /// Time during which dust rises (default: to the end of the run).
         pub duration_s: Option<f64> = None, Maybe(Limit::new(1e-3..=1e7, "s", DUST_FORMAT));
@@ -277,8 +278,8 @@ fn source_name(field: &Field<'_>) -> Option<String> {
     file_name(field, "a dust source's").map(|name| name.value)
 }
 
-/// Index of the object that a field names; `None` after an error. An object whose trajectory is a feed is rejected: dust
-/// also rises from earlier positions, so the trajectory must be known in advance.
+/// Index of the object that a field names; `None` after an error. An object whose trajectory is a feed is rejected:
+/// dust also rises from earlier positions, so the trajectory must be known in advance.
 fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<usize> {
     let text = field.text("the name of a [[world.object]]")?;
     let objects = objects?;

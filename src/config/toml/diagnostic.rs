@@ -356,7 +356,7 @@ fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     vec![snippet.into()]
 }
 
-/// Renderer input for the line of `label`, or for a part of the line if the line is long.
+/// Renderer input that shows the line of `label`, or a part of the line if it is long.
 fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     let source = &label.place.source;
     let line = label.place.lines();

@@ -331,7 +331,7 @@ impl<T, K: KeyType<T>> KeyType<T> for Renamed<K> {
     }
 }
 
-/// A table. The first field is an example for messages.
+/// A table. The first field is an example, shown in the message if the table is missing.
 #[derive(Debug)]
 pub struct SuchAs<K>(pub &'static str, pub K);
 

@@ -71,8 +71,8 @@ pub(super) struct Asked<'s> {
 }
 
 impl Survey {
-    /// A survey that gives these answers: by question id, the index into [`Question::answers`]. All other questions get the
-    /// first answer. Only the table at the path `focus` is recorded.
+    /// A survey that gives these answers: by question id, the index into [`Question::answers`]. All other questions get
+    /// the first answer. Only the table at the path `focus` is recorded.
     pub(super) fn answering(answers: BTreeMap<String, usize>, focus: &str) -> Self {
         Self { answers, focus: focus.to_owned(), ..Self::default() }
     }
@@ -116,7 +116,7 @@ impl<'s> Asked<'s> {
         asked
     }
 
-    /// Position that stands for every item of this array.
+    /// Position of this array's items, the same for all of them.
     pub fn item(&self) -> Self {
         self.survey.at(format!("{}[]", self.path), self.is_recorded)
     }

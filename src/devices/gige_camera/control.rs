@@ -107,8 +107,8 @@ impl Control {
 }
 
 impl GigeCamera {
-    /// Ends a host's control of the unit if the host has been silent for longer than the heartbeat timeout. Executes the
-    /// scheduled actions that are due.
+    /// Ends a host's control of the unit if the host has been silent for longer than the heartbeat timeout. Executes
+    /// the scheduled actions that are due.
     pub(super) fn watch_heartbeat(&mut self) {
         let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
         let is_off = self.control.gvcp_config & 1 != 0;

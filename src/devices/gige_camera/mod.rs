@@ -74,8 +74,8 @@ pub struct GigeCamera {
 }
 
 impl GigeCamera {
-    /// A unit that is already running at the start of the run. With the setting `streams_alone`, it streams to `host` at
-    /// once.
+    /// A unit that is already running at the start of the run. With the setting `streams_alone`, it streams to `host`
+    /// at once.
     pub fn new(
         profile: &CameraProfile,
         settings: &CameraSettings,

@@ -132,9 +132,9 @@ fn store<T>(register: &mut T, value: T, is_allowed: bool) -> Result<(), u16> {
 }
 
 impl GigeCamera {
-    /// Handles FORCEIP, which changes the unit's address if it contains the unit's MAC address. Returns the answer; `Err` is
-    /// the GVCP status of a refusal. `None`: the command is for another unit, or the answer follows when the link grants or
-    /// refuses the change.
+    /// Handles FORCEIP, which changes the unit's address if it contains the unit's MAC address. Returns the answer;
+    /// `Err` is the GVCP status of a refusal. `None`: the command is for another unit, or the answer follows when the
+    /// link grants or refuses the change.
     pub(super) fn force_ip(
         &mut self,
         peer: Peer,

@@ -26,8 +26,8 @@ struct Direct {
     address: u32,
     /// Length of the register, bytes.
     len: u32,
-    /// First and last bit of the feature in the register, counted from the most significant bit as in GenICam; `None`: the
-    /// feature is the whole register.
+    /// First and last bit of the feature in the register, counted from the most significant bit as in GenICam; `None`:
+    /// the feature is the whole register.
     bits: Option<(u8, u8)>,
     access: &'static str,
     kind: DirectKind,

@@ -82,7 +82,7 @@ pub const NMEA_FILT_BDS: Key = Key(0x1093_0017);
 pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
 /// Whether NMEA reports the course at low speed too.
 pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
-/// Dynamic model, by u-blox's number.
+/// Dynamic model, in u-blox's numbering.
 pub const DYNMODEL: Key = Key(0x2011_0021);
 /// Fix mode: 1 two-dimensional, 2 three-dimensional, 3 automatic.
 pub const FIXMODE: Key = Key(0x2011_0011);
@@ -149,8 +149,8 @@ pub const TMODE_LLH_HP: [Key; 3] = [Key(0x2003_000c), Key(0x2003_000d), Key(0x20
 pub const TMODE_FIXED_POS_ACC: Key = Key(0x4003_000f);
 /// Confidence of a fence's state: 0 none, 1 to 5 standard deviations.
 pub const GEOFENCE_CONFLVL: Key = Key(0x2024_0011);
-/// Whether the first fence is enabled. The next three key numbers are its latitude and longitude (1e-7 degrees) and radius
-/// (cm), four bytes each. The keys of the next fence are 0x10 higher.
+/// Whether the first fence is enabled. The next three key numbers are its latitude and longitude (1e-7 degrees) and
+/// radius (cm), four bytes each. The keys of the next fence are 0x10 higher.
 pub const GEOFENCE_USE: u32 = 0x1024_0020;
 /// Whether aiding messages are acknowledged.
 pub const ACKAIDING: Key = Key(0x1011_0025);

@@ -16,7 +16,7 @@ use crate::wire::ubx::cfg::{Item, Key};
 
 /// Bits of a message that represent an item.
 struct Part {
-    /// First byte of the item in the block.
+    /// Offset of the item's first byte in the payload.
     byte: usize,
     /// First bit of the item, counted from the least significant bit of `byte`.
     bit: usize,
@@ -37,8 +37,8 @@ pub struct Legacy {
     parts: &'static [Part],
     /// Lengths of older versions; their missing bytes stay unchanged.
     shorter: &'static [usize],
-    /// Offset of the version byte. [`Self::whole`] sets this byte to the present version when it completes the payload of
-    /// an older version.
+    /// Offset of the version byte. [`Self::whole`] sets this byte to the present version when it completes the payload
+    /// of an older version.
     version_at: usize,
     /// Generations that have the message.
     generations: RangeInclusive<u8>,

@@ -153,7 +153,7 @@ pub fn pins(hardware: &str) -> MonHw3 {
     MonHw3 { flags: 1, hardware: text, ..MonHw3::default() }
 }
 
-/// MON-IO: bytes of each port.
+/// MON-IO: byte counts of each port.
 pub fn bytes_of_ports(ports: &[PortState]) -> MonIo {
     let mut all = vec![PortErrors::default(); 6];
     for port in ports {

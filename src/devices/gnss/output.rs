@@ -21,8 +21,8 @@ const SBAS_ENA: Key = Key(0x1031_0020);
 const SBAS_TEST: Key = Key(0x1036_0002);
 
 impl Gnss {
-    /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`. `None` if
-    /// the receiver cannot make the message, or has no epoch yet.
+    /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`.
+    /// `None` if the receiver cannot make the message, or has no epoch yet.
     pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         if id.class == NAV2 {
             let first = MessageId::new(0x01, id.id);
@@ -67,7 +67,7 @@ impl Gnss {
         })
     }
 
-    /// The message `id` about the receiver itself; `None` for all other messages.
+    /// The message `id` if it describes the receiver itself (MON, SEC); `None` for all other messages.
     fn about_itself(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         let looks = self.store.is_set(key::ITFM_ENABLE);
         let ports = || self.port_states(now);

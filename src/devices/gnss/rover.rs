@@ -19,10 +19,10 @@
 //!
 //! # Errors
 //!
-//! Errors and reported accuracies of a carrier solution are multiplied by `1 + d / 10 km`, which gives 1 cm + 1 ppm. The
-//! position has the error of the base's reported position ([`super::base_place`]). A wrong base position also distorts
-//! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a fixed
-//! solution.
+//! Errors and reported accuracies of a carrier solution are multiplied by `1 + d / 10 km`, which gives 1 cm + 1 ppm.
+//! The position has the error of the base's reported position ([`super::base_place`]). A wrong base position also
+//! distorts the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a
+//! fixed solution.
 //!
 //! With a moving base, the vector between the antennas is as accurate as in any carrier solution. The positions of
 //! rover and base are as inaccurate as without corrections.
@@ -72,7 +72,8 @@ const NONSENSE_M: f64 = 100.0;
 /// Without a phase position of the base, the reported position is used if it is at most this far from the code
 /// position; otherwise the code position is used.
 const CODE_TELLS_M: f64 = 10.0;
-/// The mean code position of the base is the plain mean of the first 20 code positions; each later one gets the weight 1/20.
+/// The mean code position of the base is the plain mean of the first 20 code positions; each later one gets the weight
+/// 1/20.
 const CODE_MEAN: f64 = 20.0;
 /// Number of unsuccessful phase searches after which only every tenth epoch is searched.
 const SEARCHES: u32 = 10;
@@ -100,7 +101,8 @@ pub struct Rover {
     base: Base,
     /// Time from which corrections have been used without interruption.
     used_since: Option<SimTime>,
-    /// Progress to a fixed solution: the sum of `dt / t` in the module's description. A fixed solution needs at least 1.
+    /// Progress to a fixed solution: the sum of `dt / t` in the module's description. A fixed solution needs at least
+    /// 1.
     progress: f64,
     last: Option<SimTime>,
     /// Recent positions of the rover's antenna (ECEF, metres).
@@ -124,7 +126,7 @@ struct Base {
     ecef_m: Option<DVec3>,
     is_by_phase: bool,
     is_nonsense: bool,
-    /// Mean code position (ECEF); for a moving base, relative to the rover.
+    /// Mean of positions from code ranges (ECEF); a moving base's are relative to the rover.
     mean_m: DVec3,
     count: f64,
     searches: u32,
@@ -461,8 +463,8 @@ impl Gnss {
         self.rover.hear(now, timeout_s, message, satellites)
     }
 
-    /// Effect of corrections on the solution of an epoch; `None` if no corrections are used or if the rig sets the kind of
-    /// fix.
+    /// Effect of corrections on the solution of an epoch; `None` if no corrections are used or if the rig sets the kind
+    /// of fix.
     pub(super) fn corrected_at(&mut self, at: SimTime, view: &SkyView) -> Option<Corrected> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -488,8 +490,8 @@ impl Gnss {
                     let Some(has_second) = found else { continue };
                     (CorrectionSource::Rtcm, has_second)
                 }
-                // The rig sets the kind of fix. In a differential solution, SBAS corrects GPS; in a carrier solution, a base
-                // corrects all systems.
+                // The rig sets the kind of fix. In a differential solution, SBAS corrects GPS; in a carrier solution, a
+                // base corrects all systems.
                 BestFix::Differential if system == GnssSystem::Gps => {
                     (CorrectionSource::Sbas, false)
                 }

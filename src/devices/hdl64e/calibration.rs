@@ -173,7 +173,8 @@ struct Laser<'d> {
 }
 
 impl Laser<'_> {
-    /// Number of the laser, and the number's position in the text; `None` after an error, which is reported to `faults`.
+    /// Number of the laser, and the number's position in the text; `None` after an error, which is reported to
+    /// `faults`.
     fn id(&self, faults: &mut Diagnostics) -> Option<(i64, Place)> {
         let Some(node) = self.entries.get("laser_id") else {
             faults.push(self.lacks("laser_id"));

@@ -54,8 +54,8 @@ impl GpsSender {
     }
 }
 
-/// Validity character of a sentence: the status `A` or `V` of `GPRMC`, or the fix quality (a digit) of `GPGGA`; 0 if there
-/// is none.
+/// Validity character of a sentence: the status `A` or `V` of `GPRMC`, or the fix quality (a digit) of `GPGGA`; 0 if
+/// there is none.
 fn status(sentence: &[u8]) -> u8 {
     let field = match sentence.get(3..6) {
         Some(b"RMC") => 2,

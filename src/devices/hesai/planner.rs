@@ -27,7 +27,7 @@ const MOST_STEPS: usize = 10;
 pub struct Mode {
     /// Whether packets are sent.
     pub is_on: bool,
-    /// Set rotor speed, rpm.
+    /// Target speed of the rotor, rpm.
     pub rpm: u32,
     pub returns: ReturnMode,
     pub order: DualOrder,

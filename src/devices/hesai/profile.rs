@@ -52,7 +52,7 @@ pub struct HesaiProfile {
 }
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Source of limits of values that host commands set. Error messages name it.
+/// In error messages: the source of a limit, for values that host commands can set.
 pub(super) const COMMANDS: &str = "the unit's commands by TCP";
 
 fn byte() -> Limit<i128> {
@@ -234,8 +234,8 @@ pub enum ClockSource {
     Ptp,
 }
 
-/// State of the synchronisation with a PTP master. `Wire` and `Virtual` are settings with which a PTP slave determines the
-/// state.
+/// State of the synchronisation with a PTP master. `Wire` and `Virtual` are settings with which a PTP slave determines
+/// the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.

@@ -22,8 +22,8 @@ pub(crate) fn word<T>() -> Limit<i128> {
     Limit::new(0..=(1 << (8 * size_of::<T>())) - 1, "", "the wire format")
 }
 
-/// A setting that a host can write and that has no effect: key, number in the protocol, and size (in bytes or in values,
-/// depending on the protocol).
+/// A setting that a host can write and that has no effect: key, number in the protocol, and size (in bytes or in
+/// values, depending on the protocol).
 pub(crate) type Setting = (&'static str, u8, usize);
 
 /// Reads all settings of `list`; returns their values by number. `read` takes the field and the setting's

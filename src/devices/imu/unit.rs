@@ -28,8 +28,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit. Its name in the rig and the rig's seed determine its random errors. Its uptime at the start of the run is in
-    /// `settings`.
+    /// A unit. Its name in the rig and the rig's seed determine its random errors. Its uptime at the start of the run
+    /// is in `settings`.
     pub(super) fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,

@@ -1,8 +1,8 @@
 //! Beam directions of a Mid-360; [`hap`](super::hap) has the directions of a HAP.
 //!
-//! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us. The
-//! deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second, so that the
-//! azimuth decreases; its tilt makes the elevation oscillate 10 times per second.
+//! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us.
+//! The deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second, so
+//! that the azimuth decreases; its tilt makes the elevation oscillate 10 times per second.
 
 use fearless_simd::prelude::SimdFloat;
 use fearless_simd::{Simd, f64x4};
@@ -131,8 +131,8 @@ struct Dome {
 }
 
 impl Pattern {
-    /// Pattern of `profile`. `hz` are the frequencies of the pattern's two rotations, which have run for `start_s` seconds
-    /// at the start of the run.
+    /// Pattern of `profile`. `hz` are the frequencies of the pattern's two rotations, which have run for `start_s`
+    /// seconds at the start of the run.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }

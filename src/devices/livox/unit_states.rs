@@ -68,7 +68,8 @@ impl<K: Alert, M> UnitStates<K, M> {
         *self.line.at(at) == OFF
     }
 
-    /// The states from `from` on, as they would be without faults, each with its start; the first one has the time `from`.
+    /// The states from `from` on, as they would be without faults, each with its start; the first one has the time
+    /// `from`.
     pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
         let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
         changes.map(|at| (at, *self.line.at(at))).collect()

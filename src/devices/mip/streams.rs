@@ -59,8 +59,8 @@ pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
     }
 }
 
-/// Executes a function on the format of the stream with the index `place`: `function, count, (descriptor, decimation) …`.
-/// Returns the format as a field with the descriptor `answer` if the function reads it, otherwise no field. With
+/// Executes a function on the format of the stream with the index `place`: `function, count, (descriptor, decimation)
+/// …`. Returns the format as a field with the descriptor `answer` if the function reads it, otherwise no field. With
 /// `names_set`, that field begins with the descriptor set.
 ///
 /// # Errors

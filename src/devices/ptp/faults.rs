@@ -446,8 +446,8 @@ fn set_flag(flags: &mut u16, flag: u16, is_set: bool) {
     *flags = *flags & !flag | if is_set { flag } else { 0 };
 }
 
-/// Changes a message for a leap second. Before the leap second, announcements get its flag. Afterwards, they get the new UTC
-/// offset; if the master's time scale is UTC, times are shifted instead.
+/// Changes a message for a leap second. Before the leap second, announcements get its flag. Afterwards, they get the
+/// new UTC offset; if the master's time scale is UTC, times are shifted instead.
 fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     let flags = &mut message.flags;
     match &mut message.body {
@@ -485,8 +485,8 @@ fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Messa
     Message { log_interval: NO_INTERVAL, ..message }
 }
 
-/// Time since which the master is lost at `at`: the earliest start of the open fault windows; `None` if none is open. All
-/// `faults` must be losses of the master, because a master that is simulated without error has no other PTP faults.
+/// Time since which the master is lost at `at`: the earliest start of the open fault windows; `None` if none is open.
+/// All `faults` must be losses of the master, because a master that is simulated without error has no other PTP faults.
 pub fn lost_since(faults: &[Timed<PtpFault>], at: SimTime) -> Option<SimTime> {
     let open = |loss: &Timed<PtpFault>| {
         loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)

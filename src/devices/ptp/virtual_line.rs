@@ -47,8 +47,8 @@ impl VirtualLine {
         arrives.map_or(self.master.due(), |at| at.min(self.master.due()))
     }
 
-    /// Discards the messages on the line, because the slave is off until `up_at`. At `up_at`, the master sends the messages
-    /// that are due by then.
+    /// Discards the messages on the line, because the slave is off until `up_at`. At `up_at`, the master sends the
+    /// messages that are due by then.
     pub fn restart(&mut self, up_at: SimTime) {
         self.under_way.clear();
         self.master.advance(up_at);

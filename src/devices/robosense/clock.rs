@@ -16,7 +16,7 @@ use crate::wire::robosense::difop::{SyncMode, gps};
 /// Source that has set the clock; the discriminant is the number that packets contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// No source, or a host that has written the time.
+    /// Neither GNSS nor PTP; a host may have written the time.
     Nothing = 0,
     /// A GNSS receiver.
     Gps = 1,

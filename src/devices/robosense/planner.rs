@@ -120,8 +120,8 @@ pub struct Planner {
     next_number: u64,
     /// Planned packets, each with the planner's state before it and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// Offsets of the firings from the first one, nanoseconds, and firing slots of the last packet; the next packet usually
-    /// has the same ones.
+    /// Offsets of the firings from the first one, nanoseconds, and firing slots of the last packet; the next packet
+    /// usually has the same ones.
     usual: (Vec<u32>, Arc<[FiringSlot]>),
 }
 

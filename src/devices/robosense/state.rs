@@ -176,8 +176,8 @@ impl Robosense {
         self.stream.plan_again(at);
     }
 
-    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference, or if the unit has no rotor
-    /// (M1).
+    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference, or if the unit has no
+    /// rotor (M1).
     fn wanted_phase(&self) -> Option<Phase> {
         let now = self.stream.now;
         let has_phase = self.values.phase_lock

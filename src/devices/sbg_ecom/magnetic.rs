@@ -91,8 +91,8 @@ impl MagneticCalibration {
         };
         let mut data = vec![quality, confidence];
         data.extend(issues.to_le_bytes());
-        // Mean, standard deviation and maximum of the points' deviations from the sphere: before the calibration, after it,
-        // and once more as the expected heading accuracy, rad.
+        // Mean, standard deviation and maximum of the points' deviations from the sphere: before the calibration, after
+        // it, and once more as the expected heading accuracy, rad.
         for value in [before, after, after].concat() {
             data.extend((value as f32).to_le_bytes());
         }

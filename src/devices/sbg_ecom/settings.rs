@@ -203,9 +203,9 @@ impl Settings {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// Status of the solution: the bits of `healthy`, without "used" bits of measurements that a rejection mode
-    /// excludes. "Valid" bits are also cleared if the standard deviation exceeds the configured threshold; a threshold
-    /// of 0 clears no bit.
+    /// Status of the solution: `healthy` with some bits cleared. A measurement's "used" bit is cleared if its rejection
+    /// mode excludes it. A "valid" bit is cleared if the standard deviation exceeds the configured threshold; a
+    /// threshold of 0 clears no bit.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;
@@ -239,8 +239,8 @@ fn floats(data: &[u8]) -> Vec<f64> {
     data.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect()
 }
 
-/// Rotation from sensor to vehicle frame. `data` has the directions of the x and y axes (codes, one byte each), then roll,
-/// pitch and yaw of the misalignment (f32, rad), then the lever arm. `None` if `data` is invalid.
+/// Rotation from sensor to vehicle frame. `data` has the directions of the x and y axes (codes, one byte each), then
+/// roll, pitch and yaw of the misalignment (f32, rad), then the lever arm. `None` if `data` is invalid.
 fn rotation(data: &[u8]) -> Option<DQuat> {
     // Codes: forward, backward, left, right, up, down.
     let direction = |id: u8| match id {

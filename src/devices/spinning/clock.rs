@@ -155,8 +155,8 @@ impl DeviceClock {
         }
     }
 
-    /// Whether a sentence of an accepted type arrived within the last `nmea_absent_after_s` before `at`; always true if the
-    /// clock has the reference UTC.
+    /// Whether a sentence of an accepted type arrived within the last `nmea_absent_after_s` before `at`; always true if
+    /// the clock has the reference UTC.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
         self.settings.reference == ClockReference::Utc

@@ -1,4 +1,4 @@
-//! Fields of the 1206-byte data packet that Velodyne's lidars have in common.
+//! Decodes fields of the 1206-byte data packet that Velodyne's lidars have in common, for the decoders of the families.
 
 use serde_json::{Map, Value, json};
 

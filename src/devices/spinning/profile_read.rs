@@ -288,8 +288,8 @@ pub(crate) fn listed_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads a rig's `sector_deg`: first and last angle, clockwise. Stores both angles in `ends`, in units of 1/`steps` degree.
-/// Returns the field of the key if both angles are valid.
+/// Reads a rig's `sector_deg`: first and last angle, clockwise. Stores both angles in `ends`, in units of 1/`steps`
+/// degree. Returns the field of the key if both angles are valid.
 pub(crate) fn sector<'t>(
     keys: &mut Keys<'t>,
     steps: f64,

@@ -4,8 +4,8 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
-/// Index of the strongest echo other than the echo with index `but`; of equally strong echoes, the nearest. `None` if there
-/// is no other echo.
+/// Index of the strongest echo other than the echo with index `but`; of equally strong echoes, the nearest. `None` if
+/// there is no other echo.
 #[inline]
 pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;

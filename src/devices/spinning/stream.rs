@@ -23,7 +23,7 @@ pub trait Planner {
     /// affects no planned packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone>;
 
-    /// Drops state that is needed only for changes before `before`.
+    /// Drops state that only a change before `before` would need.
     fn forget(&mut self, before: SimTime);
 
     /// Earliest start of the next packet.
@@ -38,8 +38,8 @@ pub struct Undone {
     pub ends: SimTime,
 }
 
-/// Plans packets and requests their measurements. Keeps measured packets until their timestamps are known. After a change,
-/// withdraws the packets that the change affects.
+/// Plans packets and requests their measurements. Keeps measured packets until their timestamps are known. After a
+/// change, withdraws the packets that the change affects.
 pub struct PacketStream<P: Planner> {
     pub program: Program<P::Mode>,
     pub planner: P,
@@ -119,7 +119,8 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.ready.pop_front()
     }
 
-    /// Plans all packets again that a change at `from` affects, and revokes those that are already in the output.
+    /// Goes back to the first packet that a change at `from` affects. Later requests plan it and those after it again;
+    /// those that are in the output already are revoked.
     pub fn plan_again(&mut self, from: SimTime) {
         let Some(Undone { number, ends }) = self.planner.undo(from) else { return };
         self.backlog.revoke(number, SimTime(ends.0 + self.lag_ns));

@@ -81,8 +81,8 @@ impl VelodyneDecoder {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
-    /// Whether the most frequent model of the packets differs from the named profile's. Packets of some firmware match no
-    /// model and do not count as different.
+    /// Whether the most frequent model of the packets differs from the named profile's. Packets of some firmware match
+    /// no model and do not count as different.
     fn is_other_product(&self) -> bool {
         let told = self.told();
         let differs = |named: &Named<VelodyneProfile>| told.is_some() && told != named.model();

@@ -25,7 +25,7 @@ pub enum Axis {
     Down,
 }
 
-/// Key type of a time of up to 0.1 s, in microseconds.
+/// Key type of a time in microseconds, up to 0.1 s.
 fn microseconds() -> Time {
     Time(Limit::new(0.0..=100_000.0, "us", PROFILES), 1e3)
 }

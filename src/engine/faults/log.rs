@@ -12,7 +12,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
 /// Time for which a row waits before it is written, nanoseconds. Rows are written in the order of their times, although
-/// devices are rendered in any order. The wait suffices, because the present times of two devices differ by less.
+/// devices are rendered in any order. The wait suffices, because the times reached by two devices differ by less.
 const SETTLING_NS: u64 = 2_000_000_000;
 
 /// Columns of the CSV table.

@@ -560,7 +560,7 @@ struct How {
     wants_truth: bool,
 }
 
-/// Builds the question to a rank about `sweep`, which is the subject of the measurement request `request`.
+/// Builds the question that asks a rank to measure `sweep`, the sweep of the device's `request`.
 fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: How) -> Question {
     let How { ticket, table, thinning, wants_truth } = how;
     Question {

@@ -13,8 +13,8 @@ use crate::world::vehicle::VehicleStep;
 pub struct Motion {
     /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
-    /// For each commanded joint: number of the first millisecond, then position and rate of the joint at this millisecond
-    /// and each later one.
+    /// For each commanded joint: number of the first millisecond, then position and rate of the joint at this
+    /// millisecond and each later one.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
     /// New poses of feeds, each with the index of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
@@ -23,7 +23,7 @@ pub struct Motion {
 /// The part of the motion that another rank already has.
 #[derive(Clone, Debug, Default)]
 pub struct SentMotion {
-    /// Start of the last step of the robot that was sent. The step is sent again, because it may have been incomplete.
+    /// Start of the robot's last step among those sent. It is sent again, because it may have been incomplete.
     step: Option<SimTime>,
     /// Number of milliseconds, from the start of the run, for which the motion of the joints was sent.
     knots: u64,

@@ -1,13 +1,16 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and follows from its firings. A packet passes these stages in this order:
+//! The device states when a packet is due, in simulated time: after the packet's last firing or sample. A packet passes
+//! these stages in this order:
 //!
 //! 1. [`scheduler`] advances devices, passes them host commands, and posts measurements to workers;
-//! 2. [`super::workers`] measure; [`super::work_queue`] drops measurements that can no longer be ready in time;
+//! 2. [`super::workers`] measure; [`super::work_queue`] chooses what they measure next;
 //! 3. [`send_queue`] keeps packets until they are due;
-//! 4. [`sender`] sends each packet when it is due ([`transmission`]). The setting `engine.late` decides whether late
-//!    packets are dropped. A second sender may stand by;
+//! 4. [`sender`] sends each packet when it is due ([`transmission`]). A second sender may stand by;
 //! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
+//!
+//! With `engine.late = "drop"`, stage 2 gives up measurements that cannot be ready in time, and stage 4 drops packets
+//! that are late. With the other values, late packets are sent.
 //!
 //! The threads of [`listeners`] receive input from hosts.
 
@@ -315,8 +318,8 @@ impl<'a> RealTimeRun<'a> {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
 
-    /// Simulated seconds per second that the workers can render if they always have requests; above 1, they have time
-    /// to spare. 0 before the first measurement.
+    /// Simulated seconds that the workers can render in a second: below 1, they are too slow for real time. 0 before
+    /// the first measurement.
     pub fn real_time_factor(&self) -> f64 {
         match self.has_gpu() {
             true => self.render.waiting_real_time_factor(self.workers(), default_workers()),
@@ -379,9 +382,8 @@ impl<'a> RealTimeRun<'a> {
         self.answers.figures()
     }
 
-    /// Runs until `stop` is set, or until all packets are sent that are due before `duration` or have their first
-    /// firing before `duration`; with `None`, only until `stop` is set. `on_start` receives the system's answers to the
-    /// requests for real-time rights.
+    /// Runs until `stop` is set, or until every packet is sent that begins before `duration`. Without a `duration`,
+    /// only `stop` ends the run. `on_start` receives the system's answers to the requests for real-time rights.
     pub fn run(
         &self,
         duration: Option<Duration>,
@@ -551,8 +553,8 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Sends a PTP message at once, unless the link is down. Errors are only logged, because the device relies on the
-    /// transmit timestamp instead.
+    /// Sends a PTP message at once, unless the link is down. Errors are only logged: the device learns from the
+    /// transmit timestamp that a message has left.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         let Some(link) = link.filter(|_| !self.link_faults(device).is_down(self.clock.now()))

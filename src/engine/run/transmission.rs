@@ -1,4 +1,4 @@
-//! Sends packets at their planned times.
+//! Sends packets when they are due. A packet that is late is sent or dropped here, as `engine.late` says.
 //!
 //! Bytes of a serial line leave with the timing of a UART. A real port gets all of them when the first start
 //! bit is due, and paces them itself. A line without pacing gets them in pieces, each when its last bit would
@@ -76,10 +76,10 @@ pub enum Next<'a> {
     Over,
 }
 
-/// State that both senders share: the send queue and the state of the lines. Sending allocates nothing, and waits for no
-/// thread except at the locks of serial lines and servers. Used buffers go to the send log, which frees them; they are freed
-/// here only if its queue is full. Only a move to another address closes sockets and waits for the send log. Each packet is
-/// sent by its own system call, because packets sent by one call would leave together.
+/// State that both senders share: the send queue and the state of the lines. Sending allocates nothing, and waits for
+/// no thread except at the locks of serial lines and servers. Used buffers go to the send log, which frees them; they
+/// are freed here only if its queue is full. Only a move to another address closes sockets and waits for the send log.
+/// Each packet is sent by its own system call, because packets sent by one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,
@@ -365,8 +365,8 @@ fn send_datagram(
 struct Sent {
     /// Reason why some bytes were not sent.
     refusal: Option<Refusal>,
-    /// Key of the datagram, as [`UdpLink::send`](crate::links::udp::UdpLink::send) returns it. It identifies the transmit
-    /// timestamp; `None` if the datagram gets none.
+    /// Key of the datagram, as [`UdpLink::send`](crate::links::udp::UdpLink::send) returns it. It identifies the
+    /// transmit timestamp; `None` if the datagram gets none.
     key: Option<u32>,
 }
 

@@ -157,8 +157,8 @@ impl<'a> Shader<'a> {
         rays.clear();
     }
 
-    /// Adds the light of the air, of the sky, and of surfaces under the sky. Collects the points that the sun may light,
-    /// and, if `may_go_on`, the rays that continue from mirrors and panes.
+    /// Adds the light of the air, of the sky, and of surfaces under the sky. Collects the points that the sun may
+    /// light, and, if `may_go_on`, the rays that continue from mirrors and panes.
     #[inline(always)]
     fn gather(&mut self, rays: &Rays, may_go_on: bool, light: &mut [Colour]) {
         for k in 0..rays.pulses.len() {
@@ -443,8 +443,8 @@ fn textured(
 }
 
 impl<'a> Facet<'a> {
-    /// Material, water film (0 to 1), and whether the surface is of bricks. `None` for a surface that has only a mottled
-    /// colour: no bricks, no film and no colour image.
+    /// Material, water film (0 to 1), and whether the surface is of bricks. `None` for a surface that has only a
+    /// mottled colour: no bricks, no film and no colour image.
     #[inline(always)]
     fn special(&self) -> Option<(&'a Material, f32, bool)> {
         let is_special =
@@ -517,8 +517,8 @@ mod tests {
     const MIRRORED: f32 = 0.75;
     const CLEAR: f32 = 0.9;
 
-    /// A floor, a mirror on the ground to the north of it, a roof 4 m above the ground in the west, and a pane 6 m above the
-    /// ground in the north-east.
+    /// A floor, a mirror on the ground to the north of it, a roof 4 m above the ground in the west, and a pane 6 m
+    /// above the ground in the north-east.
     fn scene() -> Scene {
         let coloured = |name: &str, colour, finish| Material {
             colour: Some(colour),

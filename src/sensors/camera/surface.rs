@@ -76,7 +76,7 @@ impl Look {
     }
 }
 
-/// Looks of the surfaces of many pixels.
+/// The [`Look`] of each of several pixels, as SIMD lanes.
 pub(super) struct Looks {
     /// Albedos, as in [`Look`].
     pub albedo: Lanes3,

@@ -56,8 +56,9 @@ pub struct TileTruth {
     pub surfaces: Vec<[u32; 2]>,
     /// Distance along the optical axis, metres: infinite for the sky, NaN outside the lens's image.
     pub depth_m: Vec<f32>,
-    /// Vector from the pixel to the position of the same surface point in the previous frame, pixels. NaN without a previous
-    /// frame, outside the lens's image, and if the lens cannot show the earlier position, such as one behind the camera.
+    /// Vector from the pixel to the position of the same surface point in the previous frame, pixels. NaN without a
+    /// previous frame, outside the lens's image, and if the lens cannot show the earlier position, such as one behind
+    /// the camera.
     pub flow_px: Vec<[f32; 2]>,
 }
 

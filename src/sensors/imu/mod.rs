@@ -235,9 +235,9 @@ pub struct Sample {
     pub temperature_c: f64,
     /// The IMU's estimate of its orientation: rotation from sensor axes to east, north, up.
     pub attitude: DQuat,
-    /// Error of the IMU's position, World, metres.
+    /// Error of the IMU's position in World, metres.
     pub position_error_m: DVec3,
-    /// Error of the IMU's velocity, World, m/s.
+    /// Error of the IMU's velocity in World, m/s.
     pub velocity_error_m_s: DVec3,
 }
 

@@ -28,8 +28,8 @@ pub(in crate::sensors) enum Gathered {
 }
 
 impl Receiver {
-    /// Writes the light of each pulse to `all`, given the hits of the pulses' rays, pulse by pulse. The shares of the rays
-    /// in a pulse's energy are `weights`. The arithmetic is that of [`waveform::single_peak`]. Rules other than
+    /// Writes the light of each pulse to `all`, given the hits of the pulses' rays, pulse by pulse. The shares of the
+    /// rays in a pulse's energy are `weights`. The arithmetic is that of [`waveform::single_peak`]. Rules other than
     /// [`EchoRule::Waveform`] leave `all` as it is.
     pub fn gather(&self, hits: &[Hit], weights: &[f32], all: &mut [Gathered]) {
         if self.rule != EchoRule::Waveform {
@@ -128,8 +128,8 @@ mod tests {
     use crate::config::profile::lidar::{BeamSettings, Target};
     use crate::sensors::noise::NoiseSource;
 
-    /// A hit with a small deviation from one of some distances, or a miss. The distances near 12 m differ by less than a
-    /// tenth, less than half and more than half of the pulse's width.
+    /// A hit with a small deviation from one of some distances, or a miss. The distances near 12 m differ by less than
+    /// a tenth, less than half and more than half of the pulse's width.
     fn hit() -> impl Strategy<Value = Hit> {
         let places = prop::sample::select(vec![
             0.0,

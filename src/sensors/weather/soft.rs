@@ -63,7 +63,8 @@ pub(super) struct SoftEcho {
 }
 
 impl SoftEcho {
-    /// Stretches of the beam, and their soft echo, for `medium` in air with the total extinction `extinction_per_m`.
+    /// Divides the beam into stretches and computes the soft echo of `medium`, in air with the total extinction
+    /// `extinction_per_m`.
     pub fn new(
         medium: Medium,
         extinction_per_m: f64,

@@ -9,8 +9,8 @@ use super::{GOAL_M, HEIGHT_M, RING_BIN_M, RINGS_TO_M, START_M};
 use crate::world::builtin::courtyard::HALF_SIZE_M;
 use crate::world::scene::Scene;
 
-/// A cell counts as part of a tree or wall if it is at most this far outside the crown or wall, metres: half a cell plus
-/// the pose error at 60 m.
+/// A cell counts as part of a tree or wall if it is at most this far outside the crown or wall, metres: half a cell
+/// plus the pose error at 60 m.
 const NEAR_M: f64 = 1.5;
 /// Smallest number of points on a tree from which the spread of the ranges is computed.
 const FEWEST_POINTS: u64 = 30;

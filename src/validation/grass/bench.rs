@@ -1,4 +1,4 @@
-//! Records the ranges of scanners in stands of stems.
+//! Records the ranges that scanners measure in stands of grass stems.
 
 use std::f64::consts::PI;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Distributions of ranges in a stand, as printed and as derived.
+//! Distributions of ranges in a stand, as printed and as derived. Equation numbers: Goodin et al. 2018.
 
 use crate::validation::statistics::gamma;
 
@@ -72,7 +72,7 @@ impl Stand {
         within(x_m, |x_m| self.macedo(x_m, 2.0 * libm::tan(GAMMA_RAD / 2.0)))
     }
 
-    /// Distribution function by equation (2), within the stand, for a ray without width: the exact law of its ranges.
+    /// Distribution function, within the stand, for a ray without width: equation (2) with a = 0, which is exact.
     pub fn thin(&self, x_m: f64) -> f64 {
         within(x_m, |x_m| self.macedo(x_m, 0.0))
     }

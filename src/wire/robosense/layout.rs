@@ -104,7 +104,7 @@ pub enum Phase {
 }
 
 impl Layout {
-    /// Sizes and counts of packets of points.
+    /// Shape of a point packet in this layout.
     pub fn shape(self) -> Shape {
         match self {
             Self::Rs16

@@ -56,7 +56,7 @@ pub enum Command {
     Type,
     /// 0x3B: changes angle and resolution.
     SwitchVariant(Variant),
-    /// 0x3F: requests part of the mean of some scans.
+    /// 0x3F: requests part of the mean of `scans` scans.
     RequestMeanSubrange {
         /// Number of scans in the mean.
         scans: u8,

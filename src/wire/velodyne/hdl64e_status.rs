@@ -117,7 +117,7 @@ pub mod warning {
     }
 }
 
-/// The values of the nine live types.
+/// The nine live values, each with the letter of its type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveStatus {
     /// `H`: UTC hour.

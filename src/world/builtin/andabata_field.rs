@@ -1,5 +1,5 @@
-//! The built-in `andabata-field`: a square field of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. It
-//! is modelled on the test field of the Andabata paper (Martínez et al. 2020). The paper states no dimensions; the
+//! The built-in `andabata-field`: a square field of 50 m with high grass, rocks, trees, a fence, a barrier and ditches.
+//! It is modelled on the test field of the Andabata paper (Martínez et al. 2020). The paper states no dimensions; the
 //! dimensions here were chosen for this scene.
 //!
 //! ```text
@@ -11,9 +11,9 @@
 //! -11, -18.6     puddle, 3 m by 2 m, on the way to the first goal
 //! ```
 //!
-//! Ditches are 6 m long and 1.2 m wide at the top; their walls slope over a horizontal distance of 0.2 m. Rocks, trees and
-//! patches of grass have random positions, clear of start, goals, origin, ditches, barrier, fence and puddle. The ground
-//! consists of cells of 0.2 m; below the puddle it is level.
+//! Ditches are 6 m long and 1.2 m wide at the top; their walls slope over a horizontal distance of 0.2 m. Rocks, trees
+//! and patches of grass have random positions, clear of start, goals, origin, ditches, barrier, fence and puddle. The
+//! ground consists of cells of 0.2 m; below the puddle it is level.
 
 use std::f64::consts::{PI, TAU};
 
@@ -35,8 +35,8 @@ pub const HALF_SIZE_M: f64 = 25.0;
 pub const START_M: [f64; 2] = [-20.0, -20.0];
 /// Goals of a robot, in order, World x and y, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
-/// Centre of a circle without rocks, trees and grass, in which a robot can drive laps, World x and y, metres. Its radius
-/// is [`CLEAR_OF_GOALS_M`]; a ditch begins 3 m south of the centre.
+/// Centre of a circle without rocks, trees and grass, in which a robot can drive laps, World x and y, metres. Its
+/// radius is [`CLEAR_OF_GOALS_M`]; a ditch begins 3 m south of the centre.
 const LAP_M: [f64; 2] = [0.0, 0.0];
 /// South-western and north-eastern corners of the ditches' upper edges, metres. All coordinates are multiples of the
 /// ground's cell size, 0.2 m.

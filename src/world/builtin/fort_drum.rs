@@ -1,5 +1,5 @@
-//! The built-in `fort-drum`: a parking apron with objects and plants, modelled on the scene at Fort Drum that Durst et al.
-//! 2011 simulate. The paper states no dimensions; the dimensions here were chosen for this scene.
+//! The built-in `fort-drum`: a parking apron with objects and plants, modelled on the scene at Fort Drum that Durst et
+//! al. 2011 simulate. The paper states no dimensions; the dimensions here were chosen for this scene.
 //!
 //! ```text
 //! ±20 m              the apron, rough concrete; around it soil up to ±30 m
@@ -9,8 +9,8 @@
 //! -7..-5.5, -8..-4   a strip of low grass
 //! ```
 //!
-//! A robot that comes along the x axis from the west has all objects ahead. It can drive a circle of 14 m radius around the
-//! origin, because all objects are within 12 m of the origin. The ground consists of cells of 0.25 m.
+//! A robot that comes along the x axis from the west has all objects ahead. It can drive a circle of 14 m radius around
+//! the origin, because all objects are within 12 m of the origin. The ground consists of cells of 0.25 m.
 
 use std::f64::consts::TAU;
 

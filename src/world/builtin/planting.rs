@@ -86,8 +86,8 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Random poses of the trees on the ground, clear of the lane, and 5 m apart if possible. Their crowns are inside the
-    /// square; before scaling, a crown extends up to `reach` metres from the trunk.
+    /// Random poses of the trees on the ground, clear of the lane, and 5 m apart if possible. Their crowns are inside
+    /// the square; before scaling, a crown extends up to `reach` metres from the trunk.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();
         let mut places = Vec::new();

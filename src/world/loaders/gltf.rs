@@ -550,8 +550,8 @@ impl<'a> Loader<'a> {
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        // A blended material can have the finish of glass or water. Its alpha then only imitates transparency, and it stays
-        // visible.
+        // A blended material can have the finish of glass or water. Its alpha then only imitates transparency, and it
+        // stays visible.
         let lets_through = matches!(out.finish, Finish::Glass { .. } | Finish::Water { .. });
         let mut invisible = !lets_through && solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;

@@ -1,7 +1,7 @@
 //! MAVS scene files (`.json`) of the Mississippi State University Autonomous Vehicle Simulator.
 //!
-//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` have the same effect as in MAVS. Unknown keys
-//! are ignored, as in MAVS. Angles are radians. Differences:
+//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` have the same effect as in MAVS. Unknown
+//! keys are ignored, as in MAVS. Angles are radians. Differences:
 //!
 //! - Random positions come from Menura's own generator and the scene's seed: they have the same
 //!   distribution as in MAVS, and are the same on every machine.

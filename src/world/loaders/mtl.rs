@@ -104,8 +104,8 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
 
 impl Statement {
     /// Creates the material and reads its textures and spectrum. The search for a spectrum covers `spectra_folder`, if
-    /// given, then the material file's folder and all folders above it. For lasers, a spectrum replaces colour and texture,
-    /// as in MAVS.
+    /// given, then the material file's folder and all folders above it. For lasers, a spectrum replaces colour and
+    /// texture, as in MAVS.
     pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
         let folder = folder_of(&self.file);
         let mut material = materials::by_name(&self.name);
@@ -213,8 +213,7 @@ impl Statement {
     }
 
     /// The first number of a property. A number outside `range` gives a warning and is replaced by the nearest number
-    /// in `range`. `None` if the file lacks the property or, with a warning, if its first word is no
-    /// finite number.
+    /// in `range`. `None` if the file lacks the property or, with a warning, if its first word is no finite number.
     fn number(
         &self,
         property: &'static str,

@@ -1,8 +1,8 @@
 //! Wavefront OBJ meshes: `v`, `vt`, `f`, `usemtl`, `mtllib`; z up, metres.
 //!
-//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals, groups, lines and points are
-//! ignored. If no file defines a material, its name determines its optics, see [`materials::by_name`]. Triangles without a
-//! material get the default grey.
+//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals, groups, lines and points
+//! are ignored. If no file defines a material, its name determines its optics, see [`materials::by_name`]. Triangles
+//! without a material get the default grey.
 //!
 //! `tobj` builds the mesh. Its errors have no line numbers, it overflows at negative indices that are too large, and it
 //! copies the last name for each group. This module therefore checks every statement first and passes on only
@@ -34,8 +34,8 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     assembly.finish(file, true)
 }
 
-/// Adds the mesh and its materials to `assembly`; returns the mesh's index, or `None` after a fault. `library` replaces the
-/// material files that the mesh names. The search for spectra starts in `spectra_folder`.
+/// Adds the mesh and its materials to `assembly`; returns the mesh's index, or `None` after a fault. `library` replaces
+/// the material files that the mesh names. The search for spectra starts in `spectra_folder`.
 pub(super) fn read(
     bytes: &[u8],
     file: &Path,
@@ -216,7 +216,7 @@ fn write_numbers<'a>(
     Ok(())
 }
 
-/// Indices, from 1, of the position and the texture coordinate of a face's corner `v`, `v/vt`, `v//vn` or `v/vt/vn`.
+/// Indices, from 1, of the position and the texture coordinate of a face's corner: `v`, `v/vt`, `v//vn` or `v/vt/vn`.
 fn corner(
     word: &str,
     vertices: usize,

@@ -108,8 +108,8 @@ impl Seek for Binary<'_> {
     }
 }
 
-/// Reader of an ASCII file that returns one line at a time, so that the line number of a fault is known. It converts the
-/// text to lower case and joins all solids into one.
+/// Reader of an ASCII file that returns one line at a time, so that the line number of a fault is known. It converts
+/// the text to lower case and joins all solids into one.
 struct Lines<'a> {
     text: &'a str,
     rest: &'a str,

@@ -117,7 +117,8 @@ impl RayCaster for MovingCaster {
 }
 
 impl MovingCaster {
-    /// Casts into the scene and the objects at the same time. Returns false if the static scene's caster cannot do this.
+    /// Casts into the scene and the objects at the same time. Returns false if the static scene's caster cannot do
+    /// this.
     fn cast_together(&self, call: &Call<'_>, hits: &mut [Hit]) -> bool {
         let rays = call.stencil.len();
         let (met, mut casts) = self.meetings(call);
@@ -205,8 +206,8 @@ fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
     before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64)
 }
 
-/// Casts `pulse` again in the frame of a body with this pose, because the hit in World does not identify the part of the
-/// body. Returns the pulse in the body's frame and its first hit.
+/// Casts `pulse` again in the frame of a body with this pose, because the hit in World does not identify the part of
+/// the body. Returns the pulse in the body's frame and its first hit.
 fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) -> (Pulse, Hit) {
     let pulse = in_body(pulse, pose, pulse.max_range_m);
     (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
@@ -392,8 +393,8 @@ mod tests {
         }
     }
 
-    /// A static scene, and a caster with three objects in it. Two objects coincide on the same circle; the first of them
-    /// exists only in some time windows. The third passes at 30 m/s.
+    /// A static scene, and a caster with three objects in it. Two objects coincide on the same circle; the first of
+    /// them exists only in some time windows. The third passes at 30 m/s.
     fn fixture(draws: &mut Draws, is_plain: bool) -> (Scene, MovingCaster) {
         let origin =
             GeoOrigin::new(Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 92.0 });

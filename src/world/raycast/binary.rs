@@ -63,7 +63,7 @@ impl Binary {
         2 * (self.boxes.len() - 1) as u32
     }
 
-    /// Number of nodes, including the place of the root's missing sibling.
+    /// Number of nodes, including the unused one next to the root.
     pub fn len(&self) -> usize {
         2 * self.boxes.len()
     }
@@ -163,9 +163,9 @@ struct Best {
 }
 
 impl Best {
-    /// Evaluates the place beside the node `index`. `saved` is the area that a move to this place saves, without the area of
-    /// the new parent's box. Returns the value of `saved` for the children of `index`; `None` if no place below `index` can
-    /// be better than the best so far.
+    /// Evaluates the place beside the node `index`. `saved` is the area that a move to this place saves, without the
+    /// area of the new parent's box. Returns the value of `saved` for the children of `index`; `None` if no place below
+    /// `index` can be better than the best so far.
     #[inline(always)]
     fn look(&mut self, tree: &Binary, index: usize, saved: f32) -> Option<f32> {
         let bounds = tree.bounds(index);

@@ -30,8 +30,8 @@ fn place(bounds: &Bounds, axis: usize) -> f32 {
 }
 
 impl Border {
-    /// The border with the lowest cost, among the borders of `bins` (at most [`BINS`]) bins along each axis that have at
-    /// least `least` boxes on each side; `None` if there is no such border.
+    /// The border with the lowest cost, among the borders of `bins` (at most [`BINS`]) bins along each axis that have
+    /// at least `least` boxes on each side; `None` if there is no such border.
     pub fn best<'a>(
         boxes: impl Iterator<Item = &'a Bounds> + Clone,
         bins: usize,

@@ -348,8 +348,8 @@ fn around(points: &[[f32; 3]]) -> Bounds {
     boxes.reduce(|| Bounds::NOTHING, union)
 }
 
-/// Bounding box, in World, of the subtree `code` of `mesh`, rounded outward. It is computed from the boxes two levels below,
-/// and from the triangles of leaves above that level.
+/// Bounding box, in World, of the subtree `code` of `mesh`, rounded outward. It is computed from the boxes two levels
+/// below, and from the triangles of leaves above that level.
 fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounds {
     let mut reach =
         Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
@@ -372,8 +372,8 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Extends the bounds by the boxes `levels` levels below the subtree `code`, and by the triangles of leaves above that
-    /// level.
+    /// Extends the bounds by the boxes `levels` levels below the subtree `code`, and by the triangles of leaves above
+    /// that level.
     fn below(&mut self, code: u32, levels: u32) {
         if let Some((block, count)) = leaf(code) {
             for place in 0..count {

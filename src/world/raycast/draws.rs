@@ -35,8 +35,8 @@ impl Draws {
         libm::pow(10.0, low + (high - low) * (0.5 + 0.5 * self.next()))
     }
 
-    /// A scene of `count` triangles of up to 1 m along each axis; their middles are in a cube with the half side `half_m`,
-    /// metres.
+    /// A scene of `count` triangles of up to 1 m along each axis; their middles are in a cube with the half side
+    /// `half_m`, metres.
     pub fn scene(&mut self, count: u32, half_m: f64) -> Scene {
         let mut mesh = Mesh { name: "triangles".into(), ..Mesh::default() };
         for index in 0..count {

@@ -52,8 +52,8 @@ pub const MAX_RAYS: usize = 16;
 pub struct Pulse {
     /// Point where all rays of the pulse meet, metres.
     pub origin: DVec3,
-    /// Distance from `origin` at which the rays begin, metres; ranges count from there. The distance is not 0 for
-    /// beams with a width at the exit.
+    /// Distance from `origin` at which the rays begin, metres: above 0 for beams with a width at the exit. A range is
+    /// measured from the place where the ray begins, not from `origin`.
     pub start_m: f32,
     /// Unit vector of the beam's centre.
     pub direction: DVec3,
@@ -150,11 +150,11 @@ pub struct GpuFacts {
 
 /// Finds the hits of pulses in one scene. All threads may use it.
 ///
-/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the lowest triangle index. Hits
-/// therefore depend neither on the order of traversal nor on which rays are cast together.
+/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the lowest triangle index.
+/// Hits therefore depend neither on the order of traversal nor on which rays are cast together.
 pub trait RayCaster: Send + Sync {
-    /// Casts every ray of every pulse, and overwrites `hits`, which must have `pulses.len() * stencil.len()` entries; the
-    /// rays of a pulse are next to each other.
+    /// Casts every ray of every pulse, and overwrites `hits`, which must have `pulses.len() * stencil.len()` entries;
+    /// the rays of a pulse are next to each other.
     ///
     /// # Panics
     /// If `hits` has another length.
@@ -167,15 +167,15 @@ pub trait RayCaster: Send + Sync {
         self.cast(stencil, pulses, hits);
     }
 
-    /// Whether [`RayCaster::cast_with_bodies`] supports a call with `rays` rays into the scene.
+    /// Whether [`RayCaster::cast_with_bodies`] can be called if the scene's part of the call has `rays` rays.
     fn casts_bodies(&self, rays: usize) -> bool {
         let _ = rays; // this caster casts into one scene at a time
         false
     }
 
-    /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects. Returns
-    /// false if the GPU cannot cast, for example because it was lost; the caller must then cast all pulses by other
-    /// functions.
+    /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects.
+    /// Returns false if the GPU cannot cast, for example because it was lost; the caller must then cast all pulses by
+    /// other functions.
     fn cast_with_bodies(
         &self,
         stencil: &Stencil,
@@ -188,8 +188,8 @@ pub trait RayCaster: Send + Sync {
     }
 
     /// For each position in `from`, writes to `blocked` whether the ray of `beams` that starts there hits a surface.
-    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be adjacent in
-    /// `from`.
+    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be
+    /// adjacent in `from`.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
         let rays: Vec<Pulse> = from.iter().map(|place| beams.ray(*place)).collect();
         let mut hits = vec![Hit::MISS; rays.len()];
@@ -216,8 +216,8 @@ pub trait RayCaster: Send + Sync {
         0
     }
 
-    /// Finishes of surfaces that do more than scatter light diffusely; `None` if no surface does: range, incidence and
-    /// reflectance then describe the light of each hit completely.
+    /// Finishes of surfaces that do more than scatter light diffusely. `None` if there are no such surfaces: a hit's
+    /// range, incidence and reflectance are then enough to compute its light.
     fn finishes(&self) -> Option<&dyn Finishes> {
         None
     }

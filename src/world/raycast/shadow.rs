@@ -122,8 +122,8 @@ impl View {
         self.bounds(load_axes(simd, &node.middle), load_axes(simd, &node.half), 2)
     }
 
-    /// Shadows of the children's boxes, as far as they lie within `depths`. `near` and `far` are the depth bounds of
-    /// the whole boxes.
+    /// Shadows of the parts of the children's boxes that lie within `depths`, but with the depth bounds `near` and
+    /// `far` of the complete boxes.
     #[inline(always)]
     pub fn boxes<S: Simd>(
         &self,
@@ -187,8 +187,8 @@ impl View {
         self.shadow(simd, x, y, z)
     }
 
-    /// Error bounds for triangles that [`View::triangles`] has transformed. The bounds hold for rays that hit a triangle or
-    /// pass close to its edges.
+    /// Error bounds for triangles that [`View::triangles`] has transformed. The bounds hold for rays that hit a
+    /// triangle or pass close to its edges.
     #[inline(always)]
     pub fn doubt<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Doubt<S> {
         let [a, b, c] = corners;

@@ -49,8 +49,8 @@ pub struct FittedRecording {
 /// Error: orientations change too fast for the knots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
-    /// First time at which the fitted quaternion is shorter than half its proper length, seconds. Only the knots and the
-    /// middles between them are checked.
+    /// First time at which the fitted quaternion is shorter than 0.5 instead of about 1, seconds. Checked only at the
+    /// knots and midway between them.
     pub near_s: f64,
 }
 

@@ -13,7 +13,8 @@ use super::profile::Form;
 /// Number of powers that are computed for each prism, whose rotation is a complex number: powers 0 to `POWERS` - 1.
 const POWERS: usize = 6;
 
-/// A closed form of beam directions as complex numbers: left component plus i times up component of the unit vector.
+/// A closed form of beam directions. Each direction is a complex number: the unit vector's left component plus i times
+/// its up component.
 struct Shape {
     /// Number of lines, which fire in turn.
     lines: usize,

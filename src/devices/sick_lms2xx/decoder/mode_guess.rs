@@ -93,8 +93,8 @@ mod tests {
         guess.mode()
     }
 
-    /// Ranges, millimetres, to a wall 3 m beside the scanner, in directions half a degree apart: from directly abeam, where
-    /// the wall is nearest, up to the range of `to_m` metres.
+    /// Ranges, millimetres, to a wall 3 m beside the scanner, in directions half a degree apart: from directly abeam,
+    /// where the wall is nearest, up to the range of `to_m` metres.
     fn wall(to_m: f64) -> Vec<u16> {
         let places = (0..).map(|step| 3.0 / libm::cos(f64::from(step) * 0.5f64.to_radians()));
         places.take_while(|range_m| *range_m < to_m).map(|m| (m * 1000.0) as u16).collect()

@@ -168,8 +168,8 @@ struct Polygon {
     line: Vec<DVec2>,
 }
 
-/// A trapezoid between two values of y. `low` has the x coordinates of its left and right side at the lower y, `high` those
-/// at the upper y.
+/// A trapezoid between two values of y. `low` has the x coordinates of its left and right side at the lower y, `high`
+/// those at the upper y.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],

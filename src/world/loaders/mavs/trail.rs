@@ -57,8 +57,8 @@ impl Trails {
     }
 }
 
-/// Number of equal pieces into which the line from `start` to `end` is divided. No piece is longer than a cell, so that each
-/// crosses few cells.
+/// Number of equal pieces into which the line from `start` to `end` is divided. No piece is longer than a cell, so that
+/// each crosses few cells.
 fn pieces(start: DVec2, end: DVec2) -> f64 {
     start.distance(end).ceil().max(1.0)
 }

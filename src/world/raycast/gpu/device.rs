@@ -380,8 +380,8 @@ impl Device {
         move || device.destroy()
     }
 
-    /// Submits a batch of at most [`MOST_PULSES`] pulses with at most [`MOST_RAYS`] rays in total. With `any`, a ray ends
-    /// at any surface that is found, even if it is not the nearest. `slot` must have no batch in progress.
+    /// Submits a batch of at most [`MOST_PULSES`] pulses with at most [`MOST_RAYS`] rays in total. With `any`, a ray
+    /// ends at any surface that is found, even if it is not the nearest. `slot` must have no batch in progress.
     pub fn submit(&mut self, slot: usize, stencil: &Stencil, any: bool, parts: &[&[PackedPulse]]) {
         let slot = &mut self.slots[slot];
         let mut params = Params::zeroed();

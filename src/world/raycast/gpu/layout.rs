@@ -32,8 +32,8 @@ pub struct PackedNode {
     codes: [u32; 8],
 }
 
-/// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, whether its material has an opacity
-/// mask, and the index of the material.
+/// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, whether its material has an
+/// opacity mask, and the index of the material.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {

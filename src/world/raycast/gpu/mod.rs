@@ -153,8 +153,8 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
 }
 
 impl GpuError {
-    /// Whether no suitable GPU was found: none at all, only a software GPU, or one that lacks a feature. False for a GPU
-    /// that fails, is too small, or has another name than the requested one.
+    /// Whether no suitable GPU was found: none at all, only a software GPU, or one that lacks a feature. False for a
+    /// GPU that fails, is too small, or has another name than the requested one.
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::NoAdapter | Self::Software { .. } | Self::Lacks { .. })
     }
@@ -322,8 +322,8 @@ impl GpuCaster {
         found
     }
 
-    /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the processor must
-    /// cast all pulses: the GPU does not answer, or a number is too large for the kernel.
+    /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the processor
+    /// must cast all pulses: the GPU does not answer, or a number is too large for the kernel.
     pub fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
         self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }])
     }

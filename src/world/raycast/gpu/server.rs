@@ -1,7 +1,7 @@
 //! The thread that combines requests into batches.
 //!
-//! There is no timer. When a slot of the GPU is free, the waiting requests of one kind become a batch, as many as fit. A
-//! single lidar gets small batches without delay, many lidars get large batches.
+//! There is no timer. When a slot of the GPU is free, the waiting requests of one kind become a batch, as many as fit.
+//! A single lidar gets small batches without delay, many lidars get large batches.
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;

@@ -39,7 +39,8 @@ fn size(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     libm::pow(10.0, uniform(rng, low, high))
 }
 
-/// Casts pulses of nine rays and of one ray with both casters and compares; returns the number of rays that hit something.
+/// Casts pulses of nine rays and of one ray with both casters and compares; returns the number of rays that hit
+/// something.
 fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &str) -> usize {
     let fired: Vec<SimTime> = (0..pulses.len() as u64).map(|k| SimTime(k * 200_000)).collect();
     let mut met = 0;
