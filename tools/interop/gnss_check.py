@@ -330,10 +330,10 @@ def gpsd_reports(link, options, seconds, enough):
             while time.monotonic() < end and not enough(parsed(data)):
                 with contextlib.suppress(TimeoutError):
                     data += client.recv(65536)
+            told, end = len(parsed(data)), time.monotonic() + 10
             client.sendall(b"?DEVICES;\n")
-            end = time.monotonic() + 2
-            with contextlib.suppress(TimeoutError):
-                while time.monotonic() < end:
+            while time.monotonic() < end and all(r.get("class") != "DEVICES" for r in parsed(data)[told:]):
+                with contextlib.suppress(TimeoutError):
                     data += client.recv(65536)
     return parsed(data)
 

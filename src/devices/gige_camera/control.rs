@@ -471,9 +471,10 @@ impl GigeCamera {
         {
             return Err(status::WRITE_PROTECT);
         }
+        let was_triggered = self.values.get(at::TRIGGER_MODE) != 0.0;
         self.values.set(feature.address, value);
         if TRIGGERS.contains(&feature.address) {
-            self.plan_again();
+            self.plan_again(was_triggered);
         }
         if matches!(feature.address, at::BINNING_X | at::BINNING_Y) {
             self.values.set(at::OFFSET_X, 0.0);

@@ -170,12 +170,14 @@ impl GigeCamera {
     }
 
     /// Cancels frames that have not started, because the trigger settings have changed.
-    pub(super) fn plan_again(&mut self) {
+    pub(super) fn plan_again(&mut self, was_triggered: bool) {
         let now = self.now;
         let stream = &mut self.stream;
         stream.triggers.clear();
         stream.line_from = now;
-        stream.next_start = stream.next_start.max(now);
+        if was_triggered {
+            stream.next_start = stream.next_start.max(now);
+        }
         let mut voided = 0;
         for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
             frame.is_void = true;

@@ -101,12 +101,15 @@ class Hdl64eCalibration:
     def status(self, kind, value):
         """Takes the last two bytes of a packet. After nine live values, the last of kind V, a cycle has seven bytes of a stream, in
         which a laser has 28: its number first, and then its vertical angle in hundredths of a degree."""
+        is_live, place = kind in b"HMSDNYGTV", 7 - self.left
+        is_next = self.left > 0 and (kind == b"1234567"[place] or kind not in b"1234567")
+        if is_live != (self.left == 0) or not (is_live or is_next):
+            # A packet is missing or out of order.
+            self.stream, self.left = b"", 0
+        elif is_next:
+            self.stream, self.left = self.stream + bytes([value]), self.left - 1
         if kind == ord("V"):
             self.left = 7
-        elif self.left > 0:
-            self.stream, self.left = self.stream + bytes([value]), self.left - 1
-        elif kind not in b"HMSDNYGT":
-            self.stream = b""
         for at in range(0, len(self.stream) - 56, 7):
             first, second, third = self.stream[at::28][:3]
             if first in self.angles and second == first + 1 and third == first + 2:

@@ -4,8 +4,8 @@
 //! then decides about the triangles that it finds as [`super::hit`] defines, in double precision and without
 //! contraction ([`spirv`]). Triangle, range and cosine are therefore those of the processor, bit by bit. The kernel
 //! leaves some rays undecided: those that may hit a triangle with an opacity mask, those with numbers so small or large
-//! that GPUs may differ, and those that fill the kernel's stack. The processor casts these rays. The processor also
-//! adds material and reflectance to all hits.
+//! that GPUs may differ, and those that fill the kernel's stack. The processor casts these rays. The kernel also finds
+//! the material of a hit; the processor adds the reflectance.
 //!
 //! The tables also contain the bodies of moving objects, as separate scenes. Each pulse names its scene, so that a
 //! batch may contain pulses into several scenes.
@@ -52,6 +52,8 @@ pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 const FEW_RAYS: usize = 600;
 /// Number of simultaneous calls that keeps a GPU busy.
 const IN_FLIGHT: usize = 64;
+/// Largest number of pulses in the memory that a thread keeps from call to call: 1.2 MB with nine rays a pulse.
+const MOST_SPARE: usize = 4096;
 /// Largest coordinate of a pulse that the kernel casts, metres.
 const FARTHEST_M: f64 = 1e12;
 
@@ -435,9 +437,9 @@ thread_local! {
     static SPARE: Cell<Exchange> = Cell::default();
 }
 
-/// Keeps the memory of hits that have been read for the next call.
+/// Keeps the memory of hits that have been read for the next call, unless the call was large.
 fn give_back(mut found: Vec<Exchange>) {
-    SPARE.set(found.pop().unwrap_or_default());
+    SPARE.set(found.pop().filter(|spare| spare.pulses.len() <= MOST_SPARE).unwrap_or_default());
 }
 
 /// The reflectance of each material, or `None` if it depends on a map.
