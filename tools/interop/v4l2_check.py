@@ -145,7 +145,7 @@ def run_inside(packages, folder, out, menura):
     root, release = unpacked(packages, folder)
     inside = INSIDE.format(menura=menura, python=sys.executable, frames=FRAMES)
     (out / "inside").write_text(inside)
-    shares = [("root", f"path=/,readonly=on"), ("out", f"path={out}")]
+    shares = [("root", "path=/,readonly=on"), ("out", f"path={out}")]
     command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", "2", "-m", "3G", "-nographic", "-no-reboot",
                "-net", "none", "-vga", "none", "-kernel", root / f"boot/vmlinuz-{release}",
                "-initrd", initial_files(folder, root, release), "-append", "console=ttyS0 panic=-1 quiet"]

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
 use crate::toml::diagnostic::{Diagnostic, Place};
@@ -15,7 +15,8 @@ const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs
 pub struct Claims<'f> {
     faults: &'f Faults,
     paths: RefCell<HashMap<(PathKind, PathBuf), Place>>,
-    ports: RefCell<HashMap<(Protocol, u16), Port>>,
+    /// Users of each port, in the order in which they claimed it.
+    ports: RefCell<HashMap<(Protocol, u16), Vec<User>>>,
 }
 
 /// What a path in the rig names.
@@ -34,14 +35,7 @@ pub(crate) enum Protocol {
     Udp,
 }
 
-/// Users of a port, in the order in which they claimed it.
-#[derive(Default)]
-struct Port {
-    users: Vec<User>,
-    /// Places of the users of an address in `users`.
-    at: HashMap<IpAddr, Vec<usize>>,
-}
-
+/// User of a port.
 #[derive(Clone)]
 struct User {
     /// Network interface to which the socket is bound; `None`: it is not bound to an interface.
@@ -117,9 +111,9 @@ impl<'f> Claims<'f> {
         let interface = interface.map(str::to_owned);
         let user = User { interface, address, place: place.clone() };
         let mut ports = self.ports.borrow_mut();
-        let port = ports.entry((protocol, address.port())).or_default();
-        let first = port.rival(&user).cloned();
-        port.add(user);
+        let users = ports.entry((protocol, address.port())).or_default();
+        let first = users.iter().find(|other| user.conflicts_with(other)).cloned();
+        users.push(user);
         let first = first?;
         let does = match protocol {
             Protocol::Tcp => "listen at",
@@ -135,32 +129,19 @@ impl<'f> Claims<'f> {
     }
 }
 
-impl Port {
-    fn add(&mut self, user: User) {
-        self.at.entry(user.address.ip().to_canonical()).or_default().push(self.users.len());
-        self.users.push(user);
+impl User {
+    /// Whether both addresses overlap, unless the users are bound to different interfaces.
+    fn conflicts_with(&self, other: &Self) -> bool {
+        let interfaces = (&self.interface, &other.interface);
+        let are_apart = matches!(interfaces, (Some(mine), Some(theirs)) if mine != theirs);
+        let [mine, theirs] = [self, other].map(|user| user.address.ip().to_canonical());
+        !are_apart && (includes(mine, theirs) || includes(theirs, mine))
     }
+}
 
-    /// Another user of the port at an overlapping address, unless both users are bound to different interfaces. The
-    /// unspecified address of IPv6 includes all of IPv4.
-    fn rival(&self, user: &User) -> Option<&User> {
-        let ip = user.address.ip().to_canonical();
-        let is_rival = |other: &&User| {
-            let interfaces = (&user.interface, &other.interface);
-            !matches!(interfaces, (Some(mine), Some(theirs)) if mine != theirs)
-        };
-        if ip.is_unspecified() {
-            let includes = |other: &&User| {
-                let other = other.address.ip().to_canonical();
-                ip.is_ipv6() || other.is_ipv4() || other.is_unspecified()
-            };
-            return self.users.iter().filter(includes).find(is_rival);
-        }
-        let any = [Ipv6Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into()];
-        let including = any.into_iter().filter(|any: &IpAddr| any.is_ipv6() || ip.is_ipv4());
-        let places = std::iter::once(ip).chain(including).filter_map(|ip| self.at.get(&ip));
-        places.flatten().map(|place| &self.users[*place]).find(is_rival)
-    }
+/// Whether a socket at `address` receives what is sent to `other`. The unspecified address of IPv6 includes all of IPv4.
+fn includes(address: IpAddr, other: IpAddr) -> bool {
+    address == other || address.is_unspecified() && (address.is_ipv6() || other.is_ipv4())
 }
 
 /// Returns one path for all spellings of a path, as far as the operating system can resolve them.

@@ -99,14 +99,13 @@ class Hdl64eCalibration:
         self.is_of_unit, self.stream, self.left = None, b"", 0
 
     def status(self, kind, value):
-        """Takes the last two bytes of a packet. After nine live values, the last of kind V, a cycle has seven bytes of a stream, in
-        which a laser has 28: its number first, and then its vertical angle in hundredths of a degree."""
-        is_live, place = kind in b"HMSDNYGTV", 7 - self.left
-        is_next = self.left > 0 and (kind == b"1234567"[place] or kind not in b"1234567")
-        if is_live != (self.left == 0) or not (is_live or is_next):
+        """Takes the last two bytes of a packet. A cycle has nine live values, of which V is the last, and then seven bytes of a
+        stream. In the stream, a laser has 28 bytes: its number, its vertical angle in hundredths of a degree, and others."""
+        is_stream, digit = kind not in b"HMSDNYGTV", b"1234567"[7 - self.left:][:1]
+        if is_stream != bool(digit) or (kind in b"1234567" and kind != digit[0]):
             # A packet is missing or out of order.
             self.stream, self.left = b"", 0
-        elif is_next:
+        elif is_stream:
             self.stream, self.left = self.stream + bytes([value]), self.left - 1
         if kind == ord("V"):
             self.left = 7

@@ -300,16 +300,15 @@ impl GpuCaster {
         let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
         let kind = Kind { stencil: stencil.clone(), any };
         let most = kind.most_pulses();
+        let mut pulses = pulses.peekable();
         let mut parts = Vec::new();
-        for (index, (scene, pulse)) in pulses.enumerate() {
-            if index % most == 0 {
-                parts.push(SPARE.take());
+        while pulses.peek().is_some() {
+            let mut part = SPARE.take();
+            part.pulses.clear();
+            for (scene, pulse) in pulses.by_ref().take(most) {
+                part.pulses.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
             }
-            let Exchange { pulses, .. } = parts.last_mut()?;
-            if index % most == 0 {
-                pulses.clear();
-            }
-            pulses.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
+            parts.push(part);
         }
         let send = |exchange| {
             let (answer, hits) = channel();
