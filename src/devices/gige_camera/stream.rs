@@ -169,7 +169,8 @@ impl GigeCamera {
         self.stream.kept.clear();
     }
 
-    /// Cancels frames that have not started, because the trigger settings have changed.
+    /// Cancels frames that have not started, because the trigger settings have changed. If the camera waited for triggers
+    /// before (`was_triggered`), a frame that needs none starts now at the earliest.
     pub(super) fn plan_again(&mut self, was_triggered: bool) {
         let now = self.now;
         let stream = &mut self.stream;

@@ -124,15 +124,23 @@ impl Bench {
         self.drain(&mut None);
     }
 
-    /// Answers all measurements that are requested now with grey images, or revokes them.
+    /// Answers all measurements that are requested now with grey images, or revokes them. As in a run, all requests come
+    /// before the first answer.
     fn measure(&mut self, is_in_time: bool) {
-        while let Some(request) = self.camera.poll_request(SimTime(self.now)) {
-            let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
-            let pixels = vec![1000; tile.pixels()];
-            if is_in_time {
-                self.camera.handle_measurement(&Measurement::new(request, Outcome::Pixels(pixels)));
-            } else {
-                self.camera.handle_revoked(request.index);
+        let now = SimTime(self.now);
+        loop {
+            let requests: Vec<_> = std::iter::from_fn(|| self.camera.poll_request(now)).collect();
+            if requests.is_empty() {
+                return;
+            }
+            for request in requests {
+                let Subject::Tile(tile) = &request.subject else { panic!("{request:?}") };
+                if is_in_time {
+                    let grey = Outcome::Pixels(vec![1000; tile.pixels()]);
+                    self.camera.handle_measurement(&Measurement::new(request, grey));
+                } else {
+                    self.camera.handle_revoked(request.index);
+                }
             }
         }
     }

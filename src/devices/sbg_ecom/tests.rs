@@ -276,6 +276,32 @@ fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
 }
 
 #[test]
+fn a_restart_returns_to_the_saved_configuration() {
+    let mut bench = unit();
+    let switches = |bench: &mut Bench| {
+        [[0, class::LOG], [0, 1]].map(|of| ask(bench, command::OUTPUT_CLASS_ENABLE, &of).data[2])
+    };
+    let switch_off = |bench: &mut Bench| {
+        for data in [[0, class::LOG, 0], [0, 1, 0]] {
+            ask(bench, command::OUTPUT_CLASS_ENABLE, &data);
+        }
+        assert_eq!(switches(bench), [0, 0]);
+    };
+    let act = |bench: &mut Bench, action| {
+        ask(bench, command::SETTINGS_ACTION, &[action]);
+        bench.run(1200);
+        switches(bench)
+    };
+    let (restart, save, factory) = (0, 1, 2);
+    switch_off(&mut bench);
+    assert_eq!(act(&mut bench, restart), [1, 1]);
+    switch_off(&mut bench);
+    assert_eq!(act(&mut bench, save), [0, 0]);
+    assert_eq!(act(&mut bench, restart), [0, 0]);
+    assert_eq!(act(&mut bench, factory), [1, 1]);
+}
+
+#[test]
 fn a_frame_with_a_wrong_crc_is_not_heard() {
     let mut bench = Bench::new("sbg-ellipse2d", |_, s| s.is_streaming = false);
     bench.run(50);

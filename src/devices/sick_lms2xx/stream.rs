@@ -170,8 +170,8 @@ impl Stream {
                 after.saturating_sub(revolutions).div_ceil(per_scan).max(self.next_scan)
             }
             TransmissionStart::LineFree => {
-                let is_turning = u64::from(mirror.start(after) > known_by);
-                (after.saturating_sub(is_turning + revolutions) / per_scan).max(self.next_scan)
+                let is_future = u64::from(mirror.start(after) > known_by);
+                (after.saturating_sub(is_future + revolutions) / per_scan).max(self.next_scan)
             }
         };
         Capture::of_scan(self.pattern.clone(), scan)
