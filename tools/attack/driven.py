@@ -201,7 +201,8 @@ class Driven:
             lidar, sink = device["name"], self.sinks[device["name"]]
             packets, wanted = device["packets"], device["nominal_rate_hz"] * self.seconds
             lost = device["dropped"] + device["send_errors"]
-            # One more of each port, because the rates are no whole numbers. Position packets of a VLP-16 meet at random.
+            # One more of each port, because the rates are no whole numbers. Two timers request a VLP-16's position packets; if
+            # they coincide, which is random, one packet is sent.
             others = sum(port["packets"] for port in device["ports"][1:])
             is_exact = abs(packets - wanted) <= 1 + len(device["ports"]) + 0.005 * others
             yield is_exact and lost == 0, f"{name}: {lidar}: {packets} packets of {wanted:.0f}, {lost} lost"

@@ -106,7 +106,7 @@ pub enum AnotherStream {
 /// Name of the protocol as the source of limits in error messages.
 pub(super) const PROTOCOL: &str = "SCIP";
 
-/// Largest step number: a scan of so many steps, with three echoes and intensities per step, fits into a message.
+/// Largest step number. A scan with this many steps fits into a message, even with three echoes and intensities per step.
 const MOST_STEPS: i128 = 2880;
 
 fn seconds() -> Time {
