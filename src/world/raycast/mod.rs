@@ -106,6 +106,8 @@ impl Stencil {
 
 /// The nearest surface along a ray.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "gpu", derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[repr(C)] // A GPU writes hits.
 pub struct Hit {
     /// Distance along the ray, metres. Infinite if nothing is hit; the other fields are then
     /// meaningless.

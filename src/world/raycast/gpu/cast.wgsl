@@ -6,6 +6,9 @@ const NONE: u32 = 0xffffffffu;
 // Result for a ray that the processor must cast: it may hit a triangle with an opacity mask, a number is so small or
 // large that GPUs may differ (see `BEYOND`), or the stack is full.
 const UNDECIDED: u32 = 0xfffffffeu;
+// Bits of a reflectance that the processor must find.
+const UNKNOWN: u32 = 0xffffffffu;
+const INFINITE: u32 = 0x7f800000u;
 const LEAF: u32 = 0x80000000u;
 const FIRST: u32 = 0x0fffffffu;
 const DEPTH: u32 = 64u;
@@ -20,19 +23,22 @@ struct Params {
   rays: u32,
   // Whether any hit is sufficient, even if it is not the nearest.
   any: u32,
+  // Number of numbers in a pulse's record: 3, 6 or 16.
+  stride: u32,
   // Offsets of a pulse's rays in the beam footprint.
   offsets: array<vec4<f32>, 16>,
 }
 
-// The hit of a ray; instance is `NONE` or `UNDECIDED` for a ray without one. Range and cosine are bits of an f32.
-struct Found { instance: u32, triangle: u32, range: u32, cosine: u32, material: u32 }
+// The hit of a ray, as `Hit`; instance is `NONE` or `UNDECIDED` for a ray without one. Range, cosine and reflectance are
+// bits of an f32.
+struct Found { range: u32, cosine: u32, reflectance: u32, instance: u32, triangle: u32, material: u32 }
 
 // Six vectors for each node: one with the lower corner and the exponents of the step sizes, three with the lower and
 // upper bounds by axis and slot in steps, two with the codes of the children. The first nodes are the roots of the
 // scenes.
 @group(0) @binding(0) var<storage, read> nodes: array<vec4<u32>>;
 // Three vectors for each triangle: its corners, with the index in the mesh after the first corner, whether the material
-// has an opacity mask after the second, and the index of the material after the third.
+// has an opacity mask after the second, and the index into `materials` after the third.
 @group(0) @binding(1) var<storage, read> triangles: array<vec4<u32>>;
 // For each entrance: index into `placed`, and code of a child in the mesh's tree.
 @group(0) @binding(2) var<storage, read> entrances: array<vec2<u32>>;
@@ -40,11 +46,15 @@ struct Found { instance: u32, triangle: u32, range: u32, cosine: u32, material: 
 @group(0) @binding(3) var<storage, read> poses: array<f64>;
 // For each instance: its index in the scene, and the largest coordinate of its mesh as the bits of an f32.
 @group(0) @binding(4) var<storage, read> placed: array<vec2<u32>>;
-@group(0) @binding(5) var<uniform> params: Params;
-// 16 numbers for each pulse: origin, direction, half-axes, start and range, the index of the scene, and the scene's
-// largest coordinate.
-@group(0) @binding(6) var<storage, read> pulses: array<f64>;
-@group(0) @binding(7) var<storage, read_write> hits: array<Found>;
+// For each material: its index in the scene, and the bits of its reflectance, `UNKNOWN` if a map changes it.
+@group(0) @binding(5) var<storage, read> materials: array<vec2<u32>>;
+@group(0) @binding(6) var<uniform> params: Params;
+// A pulse has 16 numbers: origin, direction, half-axes, start and range, the index of the scene, and the scene's largest
+// coordinate. First 16 numbers for all pulses, of which the first `stride` are unused; then, for each pulse, its own first
+// `stride` numbers.
+@group(0) @binding(7) var<storage, read> pulses: array<f64>;
+// Six words for each ray, as in `Found`; with `any`, only the instance.
+@group(0) @binding(8) var<storage, read_write> hits: array<u32>;
 
 fn inverse(x: f32) -> f32 {
   let size = abs(x);
@@ -68,9 +78,18 @@ fn inner(a: vec3<f64>, b: vec3<f64>) -> f64 {
   return (a.x * b.x + a.y * b.y) + a.z * b.z;
 }
 
+// Place of a pulse's number `index` in `pulses`.
+fn place_of(pulse: u32, index: u32) -> u32 {
+  return select(index, 16u + params.stride * pulse + index, index < params.stride);
+}
+
 fn pulse_vector(pulse: u32, index: u32) -> vec3<f64> {
-  let at = 16u * pulse + 3u * index;
+  let at = place_of(pulse, 3u * index);
   return vec3<f64>(pulses[at], pulses[at + 1u], pulses[at + 2u]);
+}
+
+fn pulse_number(pulse: u32, index: u32) -> f32 {
+  return f32(pulses[place_of(pulse, index)]);
 }
 
 fn pose_vector(place: u32, index: u32) -> vec3<f64> {
@@ -167,9 +186,9 @@ fn strike(pulse: u32, offset: vec2<f32>, place: u32, v0: vec3<f32>, v1: vec3<f32
   let is_plain = size > 1e-30 && size < 1e30 && abs(along) > 1e-25 && abs(along) < 1e25
     && (far == 0.0 || (abs(far) > 1e-25 && abs(far) < 1e25 && abs(distance) > 1e-25 && abs(distance) < 1e25));
   if (!is_plain) { return Struck(BEYOND, 0.0, 0.0); }
-  let range = distance - f32(pulses[16u * pulse + 12u]);
+  let range = distance - pulse_number(pulse, 12u);
   let cosine = abs(along) * (root * inverse_root(size));
-  let counts = range > 0.0 && range <= f32(pulses[16u * pulse + 13u]) && cosine >= 1e-9;
+  let counts = range > 0.0 && range <= pulse_number(pulse, 13u) && cosine >= 1e-9;
   return Struck(select(MISSED, MET, counts), range, select(1.0, cosine, cosine < 1.0));
 }
 
@@ -269,10 +288,10 @@ fn may_hit(s: Sight, v0: vec3<f32>, v1: vec3<f32>, v2: vec3<f32>, start: f32, en
 }
 
 fn trace(pulse: u32, offset: vec2<f32>) -> Found {
-  let undecided = Found(UNDECIDED, 0u, 0u, 0u, 0u);
+  let undecided = Found(0u, 0u, UNKNOWN, UNDECIDED, 0u, 0u);
   let origin = pulse_vector(pulse, 0u);
   let direction = direction_of(pulse, offset);
-  let start_m = f32(pulses[16u * pulse + 12u]);
+  let start_m = pulse_number(pulse, 12u);
   let half_axis_u = pulse_vector(pulse, 2u);
   let half_axis_v = pulse_vector(pulse, 3u);
   let squared = 1.0 + ((offset.x * offset.x) * f32(inner(half_axis_u, half_axis_u))
@@ -280,9 +299,9 @@ fn trace(pulse: u32, offset: vec2<f32>) -> Found {
   // Depths are in units of the length of the ray's direction. `start` and `end` include a margin for rounding.
   let depth_per_m = inverse_root(squared);
   let start = start_m * depth_per_m * 0.99999;
-  var end = min((start_m + min(f32(pulses[16u * pulse + 13u]), 1e30)) * depth_per_m * 1.00001, 1e30);
+  var end = min((start_m + min(pulse_number(pulse, 13u), 1e30)) * depth_per_m * 1.00001, 1e30);
 
-  let whole = sight(origin, direction, f32(pulses[16u * pulse + 15u]));
+  let whole = sight(origin, direction, pulse_number(pulse, 15u));
   var s = whole;
   var stack: array<vec2<u32>, DEPTH>;
   var stacked = 0u;
@@ -290,13 +309,13 @@ fn trace(pulse: u32, offset: vec2<f32>) -> Found {
   var entered = NONE;
   var place = 0u;
   var instance = NONE;
-  var best = Found(NONE, NONE, 0u, 0u, 0u);
+  var best = Found(INFINITE, 0u, 0u, NONE, NONE, NONE);
   var best_range = FARTHEST;
   var masked_range = FARTHEST;
   // Index of a node, and the bits of its children that remain to be visited.
   var group = vec2<u32>(0u, 0u);
   // The scene's index is in the lower bits of a normal f32 of 2^23 or more, because GPUs may change subnormal numbers.
-  var code = bitcast<u32>(f32(pulses[16u * pulse + 14u])) & 0x7fffffu;
+  var code = bitcast<u32>(pulse_number(pulse, 14u)) & 0x7fffffu;
   loop {
     if ((code & LEAF) == 0u) {
       if (group.y != 0u) {
@@ -339,7 +358,7 @@ fn trace(pulse: u32, offset: vec2<f32>) -> Found {
         }
         let is_first = instance < best.instance || (instance == best.instance && corner_0.w < best.triangle);
         if (struck.range < best_range || (struck.range == best_range && is_first)) {
-          best = Found(instance, corner_0.w, bitcast<u32>(struck.range), bitcast<u32>(struck.cosine), corner_2.w);
+          best = Found(bitcast<u32>(struck.range), bitcast<u32>(struck.cosine), 0u, instance, corner_0.w, corner_2.w);
           best_range = struck.range;
           if (params.any != 0u) { return best; }
           end = min(end, (best_range + start_m) * depth_per_m * 1.00001);
@@ -369,5 +388,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let index = id.x;
   if (index >= params.count) { return; }
   let pulse = index / params.rays;
-  hits[index] = trace(pulse, params.offsets[index - pulse * params.rays].xy);
+  var found = trace(pulse, params.offsets[index - pulse * params.rays].xy);
+  if (params.any != 0u) {
+    hits[index] = found.instance;
+    return;
+  }
+  if (found.instance < UNDECIDED) {
+    let material = materials[found.material];
+    found.material = material.x;
+    found.reflectance = material.y;
+  }
+  hits[6u * index] = found.range;
+  hits[6u * index + 1u] = found.cosine;
+  hits[6u * index + 2u] = found.reflectance;
+  hits[6u * index + 3u] = found.instance;
+  hits[6u * index + 4u] = found.triangle;
+  hits[6u * index + 5u] = found.material;
 }

@@ -1,8 +1,10 @@
 //! The GPU as a device of wgpu. No other file calls wgpu.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,14 +15,14 @@ use wgpu::{BufferUsages, DeviceType, Features};
 use super::GpuError;
 use super::layout::{Layout, Sizes};
 use super::spirv;
-use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
+use crate::world::raycast::{GpuFacts, Hit, MAX_RAYS, Stencil};
 
-/// Number of batches that may be in progress at a time.
-pub const SLOTS: usize = 3;
+/// Number of batches that may be in progress or read at a time, each by its own thread.
+const SLOTS: usize = 4;
 /// Largest number of rays in a batch.
-pub const MOST_RAYS: usize = 9 * MOST_PULSES;
+const MOST_RAYS: usize = 9 * MOST_PULSES;
 /// Largest number of pulses in a batch.
-pub const MOST_PULSES: usize = 98_304;
+const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
 const STEP: Duration = Duration::from_millis(10);
 /// Longest wait for an answer, in [`STEP`]s. Afterwards a GPU always counts as lost.
@@ -39,27 +41,82 @@ const UPLOAD: usize = 64 << 20;
 /// A pulse as the kernel reads it: origin (x, y, z), direction, first and second half-axis, start and range in metres,
 /// [`scene_word`], and the scene's largest coordinate in metres.
 pub type PackedPulse = [f64; 16];
-/// A hit as the kernel writes it: index of the instance (or [`NONE`] or [`UNDECIDED`]), index of the triangle, bits of
-/// range and cosine, index of the material.
-pub type PackedHit = [u32; 5];
+
+/// Kind of a request. All requests of a batch have the same kind.
+#[derive(Clone, PartialEq)]
+pub struct Kind {
+    /// The rays of a pulse.
+    pub stencil: Stencil,
+    /// Whether a ray ends at any surface instead of the nearest one.
+    pub any: bool,
+    /// Number of numbers that each pulse has of its own, the first ones of a [`PackedPulse`]: 3 (origin), 6 (origin and
+    /// direction) or 16.
+    pub stride: usize,
+    /// The numbers that all pulses have in common, at their places in a [`PackedPulse`]; the first `stride` numbers are
+    /// zero.
+    pub common: PackedPulse,
+}
+
+/// Largest number of pulses in a batch, for pulses with these rays.
+pub fn most_pulses(stencil: &Stencil) -> usize {
+    MOST_PULSES.min(MOST_RAYS / stencil.len())
+}
+
+impl Kind {
+    /// Number of words that the kernel writes for a ray.
+    fn words(&self) -> usize {
+        if self.any { 1 } else { size_of::<Hit>() / 4 }
+    }
+}
+
+/// The kernel's results of a batch, in memory of the GPU's driver.
+pub struct Results {
+    /// `None` while this is dropped.
+    view: Option<wgpu::BufferView>,
+    /// Sends a message when this is dropped.
+    read: Sender<()>,
+}
+
+impl Results {
+    /// The hits of a batch without [`Kind::any`].
+    pub fn hits(&self) -> &[Hit] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    /// The instances that the rays of a batch with [`Kind::any`] hit.
+    pub fn instances(&self) -> &[u32] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.view.as_deref().unwrap_or_default()
+    }
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        self.view = None;
+        // The thread of the batch may have ended.
+        let _ = self.read.send(());
+    }
+}
+
 /// Encodes the index of a scene for a [`PackedPulse`]: as the lower bits of an `f32`, which is converted to `f64`.
 pub fn scene_word(scene: usize) -> f64 {
     f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
 }
 
-/// Value for a ray without a hit.
-pub const NONE: u32 = u32::MAX;
-/// Value for a ray that the processor must cast.
+/// Instance of a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Number of tables in a [`Layout`], which have the kernel's bindings 0 to 4.
-const TABLES: u32 = 5;
+/// Number of tables in a [`Layout`], which have the kernel's bindings 0 to 5.
+const TABLES: u32 = 6;
 /// Binding of a batch's parameters.
-const PARAMS: u32 = 5;
+const PARAMS: u32 = 6;
 /// Binding of a batch's pulses.
-const PULSES: u32 = 6;
+const PULSES: u32 = 7;
 /// Binding of a batch's hits.
-const HITS: u32 = 7;
+const HITS: u32 = 8;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -67,7 +124,7 @@ struct Params {
     count: u32,
     rays: u32,
     any: u32,
-    pad: u32,
+    stride: u32,
     offsets: [[f32; 4]; MAX_RAYS],
 }
 
@@ -172,8 +229,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Opens the GPU and uploads the tables of `layout`.
-    pub fn open(self, layout: &Layout) -> Result<Device, GpuError> {
+    /// Opens the GPU and uploads the tables of `layout`. Returns the device and the memory of its batches.
+    pub fn open(self, layout: &Layout) -> Result<(Device, [Slot; SLOTS]), GpuError> {
         let identity = self.identity;
         let failed = |reason: String| GpuError::Failed { gpu: identity.clone(), reason };
         let (device, queue) = finished(self.adapter.request_device(&wgpu::DeviceDescriptor {
@@ -196,6 +253,7 @@ impl Gpu {
             bytemuck::cast_slice(&layout.entrances),
             bytemuck::cast_slice(&layout.poses),
             bytemuck::cast_slice(&layout.placed),
+            bytemuck::cast_slice(&layout.materials),
         ];
         let buffers = tables.map(|bytes| {
             let size = (bytes.len() as u64).max(96);
@@ -224,7 +282,10 @@ impl Gpu {
         }
         match fault.get() {
             Some(reason) => Err(failed(reason)),
-            None => Ok(Device { device, queue, pipeline, slots, fault, steps_per_ray: None }),
+            None => {
+                let (steps_per_ray, in_progress) = (Mutex::default(), AtomicU64::default());
+                Ok((Device { device, queue, pipeline, fault, steps_per_ray, in_progress }, slots))
+            }
         }
     }
 }
@@ -234,28 +295,28 @@ pub struct Device {
     device: wgpu::Device,
     queue: wgpu::Queue,
     pipeline: wgpu::ComputePipeline,
-    slots: [Slot; SLOTS],
     fault: Fault,
     /// Number of [`STEP`]s per ray of the slowest batch; `None` before the first batch.
-    steps_per_ray: Option<f64>,
+    steps_per_ray: Mutex<Option<f64>>,
+    /// Number of rays of the batches in progress.
+    in_progress: AtomicU64,
 }
 
 /// Buffers of a batch.
-struct Slot {
+pub struct Slot {
     params: wgpu::Buffer,
     pulses: wgpu::Buffer,
     hits: wgpu::Buffer,
     /// Copy of the hits that the processor can read.
     read: wgpu::Buffer,
     group: wgpu::BindGroup,
-    pending: Option<Pending>,
 }
 
-/// A submitted batch without a result so far.
-struct Pending {
-    submission: wgpu::SubmissionIndex,
-    bytes: u64,
-    is_mapped: Arc<AtomicBool>,
+impl Slot {
+    /// Ends the reading of the slot's results, which must have been dropped.
+    pub fn unmap(&self) {
+        self.read.unmap();
+    }
 }
 
 fn buffer(device: &wgpu::Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
@@ -344,10 +405,10 @@ impl Slot {
         );
         let pulses = buffer(
             device,
-            bytes(MOST_PULSES, size_of::<PackedPulse>()),
+            bytes(MOST_PULSES + 1, size_of::<PackedPulse>()),
             BufferUsages::STORAGE | BufferUsages::COPY_DST,
         );
-        let of_hits = bytes(MOST_RAYS, size_of::<PackedHit>());
+        let of_hits = bytes(MOST_RAYS, size_of::<Hit>());
         let hits = buffer(device, of_hits, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
         let read = buffer(device, of_hits, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
         let all = tables.iter().zip(0..);
@@ -364,7 +425,7 @@ impl Slot {
             entries: &entries,
         });
         drop(entries);
-        Self { params, pulses, hits, read, group, pending: None }
+        Self { params, pulses, hits, read, group }
     }
 }
 
@@ -380,25 +441,32 @@ impl Device {
         move || device.destroy()
     }
 
-    /// Submits a batch of at most [`MOST_PULSES`] pulses with at most [`MOST_RAYS`] rays in total. With `any`, a ray
-    /// ends at any surface that is found, even if it is not the nearest. `slot` must have no batch in progress.
-    pub fn submit(&mut self, slot: usize, stencil: &Stencil, any: bool, parts: &[&[PackedPulse]]) {
-        let slot = &mut self.slots[slot];
+    /// Casts a batch of at most [`most_pulses`] pulses with the buffers of `slot`, whose former results must have been
+    /// dropped. `parts` have the pulses' own numbers. Returns the results, which send a message to `read` when they are
+    /// dropped, or the reason why they cannot be read.
+    pub fn cast(
+        &self,
+        slot: &Slot,
+        kind: &Kind,
+        parts: &[&[f64]],
+        read: Sender<()>,
+    ) -> Result<Results, String> {
         let mut params = Params::zeroed();
-        let pulses: usize = parts.iter().map(|part| part.len()).sum();
-        params.rays = stencil.len() as u32;
-        params.count = (pulses * stencil.len()) as u32;
-        params.any = any.into();
-        for (into, [a, b]) in params.offsets.iter_mut().zip(stencil.offsets()) {
+        let numbers: usize = parts.iter().map(|part| part.len()).sum();
+        params.rays = kind.stencil.len() as u32;
+        params.count = (numbers / kind.stride * kind.stencil.len()) as u32;
+        params.any = kind.any.into();
+        params.stride = kind.stride as u32;
+        for (into, [a, b]) in params.offsets.iter_mut().zip(kind.stencil.offsets()) {
             *into = [*a, *b, 0.0, 0.0];
         }
         self.queue.write_buffer(&slot.params, 0, bytemuck::bytes_of(&params));
-        let bytes = (pulses * size_of::<PackedPulse>()) as u64;
+        let bytes = ((kind.common.len() + numbers) * size_of::<f64>()) as u64;
         let view = wgpu::BufferSize::new(bytes)
             .and_then(|bytes| self.queue.write_buffer_with(&slot.pulses, 0, bytes));
         if let Some(mut view) = view {
             let mut at = 0;
-            for part in parts {
+            for part in [&kind.common[..]].iter().chain(parts) {
                 let part: &[u8] = bytemuck::cast_slice(part);
                 view.slice(at..at + part.len()).copy_from_slice(part);
                 at += part.len();
@@ -411,58 +479,65 @@ impl Device {
             pass.set_bind_group(0, &slot.group, &[]);
             pass.dispatch_workgroups(params.count.div_ceil(spirv::GROUP), 1, 1);
         }
-        let bytes = u64::from(params.count) * size_of::<PackedHit>() as u64;
+        let bytes = u64::from(params.count) * 4 * kind.words() as u64;
         encoder.copy_buffer_to_buffer(&slot.hits, 0, &slot.read, 0, bytes);
+        let rays = u64::from(params.count);
+        // The GPU casts one batch after the other.
+        let until_done = self.in_progress.fetch_add(rays, Ordering::Relaxed) + rays;
         let submission = self.queue.submit([encoder.finish()]);
-        let is_mapped = Arc::new(AtomicBool::new(false));
-        let mapped = is_mapped.clone();
+        let (mapped, is_mapped) = channel();
         slot.read.slice(..bytes).map_async(wgpu::MapMode::Read, move |result| {
-            mapped.store(result.is_ok(), Ordering::Release);
+            // The receiver is gone if the GPU was lost.
+            let _ = mapped.send(result.is_ok());
         });
-        slot.pending = Some(Pending { submission, bytes, is_mapped });
-    }
-
-    /// Waits for the batch of a slot, and passes its hits to `take`. The error is the reason why the hits cannot be
-    /// read.
-    pub fn wait(&mut self, slot: usize, take: impl FnOnce(&[PackedHit])) -> Result<(), String> {
-        let slot = &mut self.slots[slot];
-        let Some(Pending { submission, bytes, is_mapped }) = slot.pending.take() else {
-            return Err("no batch is under way".into());
-        };
-        let rays = bytes as f64 / size_of::<PackedHit>() as f64;
-        let most = patience(self.steps_per_ray, rays);
-        let mut steps = 0;
-        let is_answered = loop {
-            let submission_index = Some(submission.clone());
-            let wait = wgpu::PollType::Wait { submission_index, timeout: Some(STEP) };
-            match self.device.poll(wait) {
-                Ok(_) => break Ok(()),
-                Err(wgpu::PollError::Timeout) if steps < most => steps += 1,
-                Err(error) => break Err(error),
-            }
-        };
-        match is_answered {
-            Ok(()) => {
-                let pace = f64::from(steps) / rays;
-                self.steps_per_ray = Some(self.steps_per_ray.unwrap_or(0.0).max(pace));
-            }
-            Err(error) => {
-                let waited_s = (STEP * steps).as_secs();
-                self.fault.set(format!("it has not answered for {waited_s} s: {error}"));
-            }
-        }
-        if let Some(reason) = self.fault.get() {
-            return Err(reason);
-        }
-        if !is_mapped.load(Ordering::Acquire) {
-            return Err("its memory cannot be read".into());
-        }
+        let waited = self.wait(submission, until_done as f64, &is_mapped);
+        self.in_progress.fetch_sub(rays, Ordering::Relaxed);
+        waited?;
         let view =
             slot.read.slice(..bytes).get_mapped_range().map_err(|error| error.to_string())?;
-        take(bytemuck::cast_slice(&view));
-        drop(view);
-        slot.read.unmap();
-        Ok(())
+        Ok(Results { view: Some(view), read })
+    }
+
+    /// Waits until a batch is cast and its results are mapped; the error is the reason why they are not. `rays` is the
+    /// number of rays of the batch and of the batches before it that are in progress.
+    fn wait(
+        &self,
+        submission: wgpu::SubmissionIndex,
+        rays: f64,
+        is_mapped: &Receiver<bool>,
+    ) -> Result<(), String> {
+        let slowest = || self.steps_per_ray.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = patience(*slowest(), rays);
+        let mut steps = 0;
+        loop {
+            if let Some(reason) = self.fault.get() {
+                return Err(reason);
+            }
+            let submission_index = Some(submission.clone());
+            let wait = wgpu::PollType::Wait { submission_index, timeout: Some(STEP) };
+            // wgpu panics if the driver loses the GPU, and if a wait ends while another thread finds all batches done.
+            match catch_unwind(AssertUnwindSafe(|| self.device.poll(wait))) {
+                Ok(Ok(_)) => break,
+                Ok(Err(wgpu::PollError::Timeout)) | Err(_) if steps < most => steps += 1,
+                Ok(Err(error)) => {
+                    let waited_s = (STEP * steps).as_secs();
+                    return Err(format!("it has not answered for {waited_s} s: {error}"));
+                }
+                Err(_) => return Err("its driver failed".into()),
+            }
+        }
+        {
+            let mut slowest = slowest();
+            let pace = f64::from(steps) / rays;
+            *slowest = Some(slowest.unwrap_or(0.0).max(pace));
+        }
+        // Another thread may be about to report that the memory is mapped.
+        let is_mapped = is_mapped.recv_timeout(STEP * LEAST_STEPS).unwrap_or(false);
+        match self.fault.get() {
+            Some(reason) => Err(reason),
+            None if is_mapped => Ok(()),
+            None => Err("its memory cannot be read".into()),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelExtend, ParallelIterator};
 
 use crate::world::raycast::bvh::{BvhCaster, MeshTree, Placed};
 use crate::world::raycast::tree::{Node, leaf};
-use crate::world::scene::{Mesh, Scene};
+use crate::world::scene::{Material, Mesh, Scene};
 
 /// Bit that marks the code of a leaf. The value must equal that in the kernel.
 const LEAF: u32 = 1 << 31;
@@ -33,7 +33,7 @@ pub struct PackedNode {
 }
 
 /// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, whether its material has an
-/// opacity mask, and the index of the material.
+/// opacity mask, and the index into [`Layout::materials`].
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {
@@ -54,6 +54,12 @@ pub type PackedPose = [f64; 12];
 /// `f32`.
 pub type PackedPlaced = [u32; 2];
 
+/// A material as the kernel reads it: its index in the scene, and the bits of its reflectance, or [`UNKNOWN`] if a map
+/// changes the reflectance.
+pub type PackedMaterial = [u32; 2];
+/// Bits of a reflectance that the processor must find. The value must equal that in the kernel.
+pub const UNKNOWN: u32 = u32::MAX;
+
 /// Tables of scenes for the kernel. The first nodes are the roots of the scenes.
 pub struct Layout {
     pub nodes: Vec<PackedNode>,
@@ -61,6 +67,7 @@ pub struct Layout {
     pub entrances: Vec<PackedEntrance>,
     pub poses: Vec<PackedPose>,
     pub placed: Vec<PackedPlaced>,
+    pub materials: Vec<PackedMaterial>,
 }
 
 /// Number of items in the tables of a [`Layout`].
@@ -69,17 +76,19 @@ pub struct Sizes {
     pub triangles: usize,
     pub entrances: usize,
     pub placed: usize,
+    pub materials: usize,
 }
 
 impl Sizes {
     pub fn of(scenes: &[Arc<BvhCaster>]) -> Self {
         let sizes = scenes.iter().map(|scene| Self::of_one(scene));
-        let none = Self { nodes: 0, triangles: 0, entrances: 0, placed: 0 };
+        let none = Self { nodes: 0, triangles: 0, entrances: 0, placed: 0, materials: 0 };
         sizes.fold(none, |sum, one| Self {
             nodes: sum.nodes + one.nodes,
             triangles: sum.triangles + one.triangles,
             entrances: sum.entrances + one.entrances,
             placed: sum.placed + one.placed,
+            materials: sum.materials + one.materials,
         })
     }
 
@@ -93,11 +102,12 @@ impl Sizes {
             triangles: in_use().map(|(_, mesh)| mesh.triangles.len()).sum(),
             entrances: caster.entrances.len(),
             placed: caster.placed.len(),
+            materials: caster.scene.materials.len(),
         }
     }
 
     /// Name of each table for messages, and its size in bytes.
-    pub fn bytes(&self) -> [(&'static str, u64); 5] {
+    pub fn bytes(&self) -> [(&'static str, u64); 6] {
         let bytes = |count: usize, size: usize| count as u64 * size as u64;
         [
             ("nodes", bytes(self.nodes, size_of::<PackedNode>())),
@@ -105,6 +115,7 @@ impl Sizes {
             ("entrances", bytes(self.entrances, size_of::<PackedEntrance>())),
             ("poses", bytes(self.placed, size_of::<PackedPose>())),
             ("instances", bytes(self.placed, size_of::<PackedPlaced>())),
+            ("materials", bytes(self.materials, size_of::<PackedMaterial>())),
         ]
     }
 }
@@ -118,6 +129,7 @@ impl Layout {
             entrances: Vec::with_capacity(sizes.entrances),
             poses: Vec::with_capacity(sizes.placed),
             placed: Vec::with_capacity(sizes.placed),
+            materials: Vec::with_capacity(sizes.materials),
         };
         layout.nodes.resize(scenes.len(), PackedNode::zeroed());
         for (index, scene) in scenes.iter().enumerate() {
@@ -127,7 +139,12 @@ impl Layout {
     }
 
     fn add(&mut self, index: usize, caster: &BvhCaster) {
-        let Self { nodes, triangles, entrances, poses, placed } = self;
+        let Self { nodes, triangles, entrances, poses, placed, materials } = self;
+        let first_material = materials.len() as u32;
+        materials.extend((0..).zip(&caster.scene.materials).map(|(index, material)| {
+            let Material { reflectance, reflectance_map, .. } = material;
+            [index, reflectance_map.as_ref().map_or(reflectance.to_bits(), |_| UNKNOWN)]
+        }));
         let first_entrance = entrances.len() as u32;
         let first_place = placed.len() as u32;
         let at = Bases { node: nodes.len() as u32, leaves: &|entrance| first_entrance + entrance };
@@ -144,7 +161,7 @@ impl Layout {
             let of_block =
                 |block: usize| (0..below.runs[block].1).map(move |k| (8 * block) as u32 + k);
             let slots: Vec<u32> = (0..below.runs.len()).flat_map(of_block).collect();
-            let of_slot = |&slot: &u32| triangle(tree, mesh, &caster.scene, slot);
+            let of_slot = |&slot: &u32| triangle(tree, mesh, &caster.scene, first_material, slot);
             triangles.par_extend(slots.par_iter().map(of_slot));
             meshes.push(below);
         }
@@ -188,11 +205,19 @@ fn runs(tree: &MeshTree, mut first: u32) -> Vec<(u32, u32)> {
     runs
 }
 
-fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTriangle {
+/// The triangle in `slot` of a mesh's tree; `first_material` is the index of the scene's first material.
+fn triangle(
+    tree: &MeshTree,
+    mesh: &Mesh,
+    scene: &Scene,
+    first_material: u32,
+    slot: u32,
+) -> PackedTriangle {
     let [a, b, c] = tree.corners(slot).map(|corner| corner.to_array());
     let material = tree.material(slot, mesh);
     let has_mask = || scene.materials[material as usize].opacity_mask.is_some();
     let is_masked = (tree.masked && has_mask()).into();
+    let material = first_material + material;
     PackedTriangle { a, index: tree.triangle(slot), b, is_masked, c, material }
 }
 

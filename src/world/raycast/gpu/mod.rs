@@ -5,12 +5,12 @@
 //! contraction ([`spirv`]). Triangle, range and cosine are therefore those of the processor, bit by bit. The kernel
 //! leaves some rays undecided: those that may hit a triangle with an opacity mask, those with numbers so small or large
 //! that GPUs may differ, and those that fill the kernel's stack. The processor casts these rays. The kernel also finds
-//! the material of a hit; the processor adds the reflectance.
+//! the material of a hit and its reflectance; the processor computes the reflectance where a map changes it.
 //!
 //! The tables also contain the bodies of moving objects, as separate scenes. Each pulse names its scene, so that a
 //! batch may contain pulses into several scenes.
 //!
-//! Each call waits for its hits, and one thread combines waiting calls into batches ([`server`]). The processor casts
+//! Each call waits for its hits, and a few threads combine waiting calls into batches ([`server`]). The processor casts
 //! calls with few rays. If the GPU is lost, the processor casts the pulses that wait and all later ones.
 
 mod device;
@@ -27,14 +27,14 @@ use std::sync::Arc;
 #[cfg(test)]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use glam::DVec3;
 
-use self::device::{Fault, Gpu, NONE, PackedHit, PackedPulse, UNDECIDED, scene_word};
-use self::layout::{Layout, Sizes};
-use self::server::{Exchange, Kind, Request};
+use self::device::{Fault, Gpu, Kind, PackedPulse, UNDECIDED, most_pulses, scene_word};
+use self::layout::{Layout, Sizes, UNKNOWN};
+use self::server::{Answer, Request, Requests};
 use super::surface::texture_coordinates;
 use super::{Beams, BodyCast, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
 use crate::time::SimTime;
@@ -52,8 +52,8 @@ pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 const FEW_RAYS: usize = 600;
 /// Number of simultaneous calls that keeps a GPU busy.
 const IN_FLIGHT: usize = 64;
-/// Largest number of pulses in the memory that a thread keeps from call to call: 1.2 MB with nine rays a pulse.
-const MOST_SPARE: usize = 4096;
+/// Largest number of numbers in the memory that a thread keeps from call to call: 4096 pulses of nine rays.
+const MOST_SPARE: usize = 16 * 4096;
 /// Largest coordinate of a pulse that the kernel casts, metres.
 const FARTHEST_M: f64 = 1e12;
 
@@ -175,13 +175,11 @@ pub struct GpuCaster {
     cpu: Arc<BvhCaster>,
     /// The caster of the static scene, followed by the casters of moving bodies.
     scenes: Vec<Arc<BvhCaster>>,
-    /// For each scene and material: the reflectance, or `None` if it depends on a map.
-    reflectances: Vec<Vec<Option<f32>>>,
     identity: String,
     bytes: u64,
-    /// Sender of requests to the GPU thread. Dropping the sender ends the thread; afterwards, this is `None`.
-    requests: Option<Sender<Request>>,
-    thread: Option<JoinHandle<()>>,
+    requests: Arc<Requests>,
+    /// Threads that process the requests until they are closed.
+    threads: Vec<JoinHandle<()>>,
     fault: Fault,
     is_lost: AtomicBool,
     /// See [`RayCaster::pulses_by_gpu`].
@@ -227,32 +225,35 @@ impl GpuCaster {
         let identity = gpu.identity.clone();
         // wgpu panics if the driver loses the device while the scene is uploaded.
         let opened = catch_unwind(AssertUnwindSafe(|| gpu.open(layout)));
-        let device = opened.unwrap_or_else(|_| {
+        let (device, slots) = opened.unwrap_or_else(|_| {
             let reason = "the device was lost while the scene was uploaded".into();
             Err(GpuError::Failed { gpu: identity.clone(), reason })
         })?;
-        let fault = device.fault().clone();
-        #[cfg(test)]
-        let lost = Mutex::new(Box::new(device.lose()) as Box<dyn Fn() + Send>);
-        let (requests, receiver) = channel();
-        let thread = std::thread::Builder::new()
-            .name("gpu".into())
-            .spawn(move || server::serve(device, &receiver))
-            .map_err(|e| GpuError::Failed { gpu: identity.clone(), reason: e.to_string() })?;
-        let caster = Self {
+        let mut caster = Self {
             identity,
             bytes: Sizes::of(&scenes).bytes().iter().map(|(_, bytes)| bytes).sum(),
             cpu: scenes[0].clone(),
-            reflectances: scenes.iter().map(|caster| reflectances(&caster.scene)).collect(),
             scenes,
-            requests: Some(requests),
-            thread: Some(thread),
-            fault,
+            requests: Arc::default(),
+            threads: Vec::new(),
+            fault: device.fault().clone(),
             is_lost: AtomicBool::new(false),
             pulses: AtomicU64::new(0),
             #[cfg(test)]
-            device: lost,
+            device: Mutex::new(Box::new(device.lose())),
         };
+        let device = Arc::new(device);
+        for slot in slots {
+            let (device, requests) = (device.clone(), caster.requests.clone());
+            let thread = std::thread::Builder::new()
+                .name("gpu".into())
+                .spawn(move || server::serve(device, slot, &requests))
+                .map_err(|error| GpuError::Failed {
+                    gpu: caster.identity.clone(),
+                    reason: error.to_string(),
+                })?;
+            caster.threads.push(thread);
+        }
         self_test::run(&caster)?;
         Ok(caster)
     }
@@ -289,34 +290,33 @@ impl GpuCaster {
     }
 
     /// Casts pulses with the kernel; each pulse has the index of its scene. With `any`, a ray ends at any surface, not
-    /// at the nearest. Returns the hits by request, or `None` if the processor must cast. [`give_back`] takes them
-    /// when they have been read.
+    /// at the nearest. `strides` are the possible values of [`Kind::stride`], the last one 16; the first one that the
+    /// pulses allow is used. Returns `None` if the processor must cast: the GPU is lost, a number is too large for the
+    /// kernel, or there are no pulses or more than [`most_pulses`]. [`give_back`] takes the answer when it has been read.
     fn ask(
         &self,
         stencil: &Stencil,
         any: bool,
-        pulses: impl Iterator<Item = (usize, Pulse)>,
-    ) -> Option<Vec<Exchange>> {
-        let requests = self.requests.as_ref().filter(|_| !self.is_lost.load(Ordering::Acquire))?;
-        let kind = Kind { stencil: stencil.clone(), any };
-        let most = kind.most_pulses();
-        let mut pulses = pulses.peekable();
-        let mut parts = Vec::new();
-        while pulses.peek().is_some() {
-            let mut part = SPARE.take();
-            part.pulses.clear();
-            for (scene, pulse) in pulses.by_ref().take(most) {
-                part.pulses.push(pack(&pulse, scene, self.scenes[scene].frame.extent)?);
-            }
-            parts.push(part);
+        strides: &[usize],
+        pulses: impl Iterator<Item = (usize, Pulse)> + Clone,
+    ) -> Option<Answer> {
+        if self.is_lost.load(Ordering::Acquire) {
+            return None;
         }
-        let send = |exchange| {
-            let (answer, hits) = channel();
-            requests.send(Request { kind: kind.clone(), exchange, answer }).ok()?;
-            Some(hits)
-        };
-        let answers: Option<Vec<Receiver<_>>> = parts.into_iter().map(send).collect();
-        let found = answers.and_then(|all| all.into_iter().map(|hits| hits.recv().ok()).collect());
+        let extent = |scene: usize| self.scenes[scene].frame.extent;
+        let packed = pulses.map(|(scene, pulse)| pack(&pulse, scene, extent(scene)));
+        let first = packed.clone().next()??;
+        let (kind, pulses) = strides.iter().find_map(|&stride| {
+            let mut common = first;
+            common[..stride].fill(0.0);
+            let kind = Kind { stencil: stencil.clone(), any, stride, common };
+            let pulses = own_numbers(&kind, packed.clone())?;
+            Some((kind, pulses))
+        })?;
+        let (answer, found) = channel();
+        self.requests.push(Request { kind, pulses, answer });
+        // If the GPU is lost, the request is dropped.
+        let found = found.recv().ok();
         if found.is_none() {
             self.lose();
         }
@@ -326,76 +326,64 @@ impl GpuCaster {
     /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the processor
     /// must cast all pulses: the GPU does not answer, or a number is too large for the kernel.
     pub fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
-        self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }])
+        let most = most_pulses(stencil);
+        let mut calls = pulses.chunks(most).zip(hits.chunks_mut(most * stencil.len()));
+        calls.all(|(pulses, hits)| self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }]))
     }
 
-    /// Like [`GpuCaster::cast_by_gpu`], for pulses into several scenes.
+    /// Like [`GpuCaster::cast_by_gpu`], for pulses into several scenes. Also returns false if there are no pulses, or more
+    /// than [`most_pulses`] in all parts together.
     fn cast_parts(&self, stencil: &Stencil, parts: &mut [Part<'_>]) -> bool {
         let pulses = parts.iter().flat_map(|part| {
             let (scene, pulses) = (part.scene, part.pulses);
             pulses.iter().map(move |pulse| (scene, *pulse))
         });
-        let Some(all) = self.ask(stencil, false, pulses) else { return false };
         let rays = stencil.len();
-        let mut found = all.iter().flat_map(|exchange| exchange.hits.chunks_exact(rays));
-        for Part { scene, pulses, hits } in parts {
-            let mut undecided = Vec::new();
+        // Rays of a camera have their range and scene in common.
+        let strides: &[usize] = if rays == 1 && parts.len() == 1 { &[6, 16] } else { &[16] };
+        let Some(answer) = self.ask(stencil, false, strides, pulses) else { return false };
+        let mut found = answer.hits().chunks_exact(rays);
+        let mut undecided = Vec::new();
+        for (place, Part { hits, .. }) in parts.iter_mut().enumerate() {
             for (index, (hits, found)) in hits.chunks_exact_mut(rays).zip(&mut found).enumerate() {
-                if found.iter().any(|found| found[0] == UNDECIDED) {
-                    undecided.push(index);
-                    continue;
-                }
-                for ((hit, found), &offset) in hits.iter_mut().zip(found).zip(stencil.offsets()) {
-                    *hit = self.hit(*scene, &pulses[index], offset, *found);
-                }
-            }
-            if !undecided.is_empty() {
-                let again: Vec<Pulse> = undecided.iter().map(|&index| pulses[index]).collect();
-                let mut found = vec![Hit::MISS; again.len() * rays];
-                self.scenes[*scene].cast(stencil, &again, &mut found);
-                for (index, found) in undecided.into_iter().zip(found.chunks_exact(rays)) {
-                    hits[index * rays..][..rays].copy_from_slice(found);
+                hits.copy_from_slice(found);
+                if hits.iter().any(|hit| hit.reflectance.to_bits() == UNKNOWN) {
+                    undecided.push((place, index));
                 }
             }
         }
-        give_back(all);
+        // The thread of the batch waits for this, so that maps are sampled afterwards.
+        give_back(answer);
+        undecided.retain(|&(place, index)| {
+            let Part { scene, pulses, hits } = &mut parts[place];
+            let hits = &mut hits[index * rays..][..rays];
+            !self.complete(*scene, &pulses[index], stencil, hits)
+        });
+        for of_part in undecided.chunk_by(|one, other| one.0 == other.0) {
+            let Part { scene, pulses, hits } = &mut parts[of_part[0].0];
+            let again: Vec<Pulse> = of_part.iter().map(|&(_, index)| pulses[index]).collect();
+            let mut found = vec![Hit::MISS; again.len() * rays];
+            self.scenes[*scene].cast(stencil, &again, &mut found);
+            for ((_, index), found) in of_part.iter().zip(found.chunks_exact(rays)) {
+                hits[index * rays..][..rays].copy_from_slice(found);
+            }
+        }
         true
     }
 
-    /// The hit of a ray into `scene`, from the kernel's result.
-    fn hit(&self, scene: usize, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> Hit {
-        let [instance, triangle, range, cosine, material] = found;
-        if instance == NONE {
-            return Hit::MISS;
-        }
-        let reflectance = self.reflectances[scene][material as usize];
-        Hit {
-            range_m: f32::from_bits(range),
-            cos_incidence: f32::from_bits(cosine),
-            reflectance: reflectance.unwrap_or_else(|| self.mapped(scene, pulse, offset, found)),
-            instance,
-            triangle,
-            material,
-        }
-    }
-
-    /// The reflectance at a hit on a material with a map of reflectance.
+    /// Finds the unknown reflectances of a pulse's hits in `scene`. Returns false if a ray is undecided.
     #[cold]
-    fn mapped(&self, scene: usize, pulse: &Pulse, offset: [f32; 2], found: PackedHit) -> f32 {
-        let [instance, triangle, _, _, material] = found;
+    fn complete(&self, scene: usize, pulse: &Pulse, stencil: &Stencil, hits: &mut [Hit]) -> bool {
         let scene = &*self.scenes[scene].scene;
-        let placed = &scene.instances[instance as usize];
-        let mesh = &scene.meshes[placed.mesh as usize];
-        let Material { reflectance, reflectance_map, .. } = &scene.materials[material as usize];
-        let map = reflectance_map.as_ref().filter(|_| !mesh.uvs.is_empty());
-        let share = map.and_then(|map| {
-            let pose = hit::Pose::new(&placed.world_from_mesh);
-            let vertices = mesh.triangles[triangle as usize];
-            let corners = vertices.map(|vertex| mesh.positions[vertex as usize].into());
-            let weights = hit::weights(&pose, pulse, offset, corners)?;
-            Some(map.sample(texture_coordinates(mesh, triangle, hit::shares(weights))))
-        });
-        reflectance * share.unwrap_or(1.0)
+        for (hit, &offset) in hits.iter_mut().zip(stencil.offsets()) {
+            if hit.instance == UNDECIDED {
+                return false;
+            }
+            if hit.reflectance.to_bits() == UNKNOWN {
+                hit.reflectance = mapped(scene, pulse, offset, hit);
+            }
+        }
+        true
     }
 
     /// Like [`RayCaster::blocked_at`], but on the GPU. Returns false as [`GpuCaster::cast_by_gpu`] does.
@@ -406,46 +394,79 @@ impl GpuCaster {
         fired: &[SimTime],
         blocked: &mut [bool],
     ) -> bool {
-        let rays = from.iter().map(|place| beams.ray(*place));
-        let rays = rays.map(|ray| (0, ray));
-        let Some(all) = self.ask(&Stencil::single(), true, rays) else { return false };
-        let mut undecided = Vec::new();
-        let found = all.iter().flat_map(|exchange| &exchange.hits).enumerate();
-        for ((index, [instance, ..]), blocked) in found.zip(blocked.iter_mut()) {
-            *blocked = *instance != NONE;
-            if *instance == UNDECIDED {
-                undecided.push(index);
+        let single = Stencil::single();
+        let most = most_pulses(&single);
+        let calls = from.chunks(most).zip(fired.chunks(most)).zip(blocked.chunks_mut(most));
+        for ((from, fired), blocked) in calls {
+            let rays = from.iter().map(|place| (0, beams.ray(*place)));
+            let Some(answer) = self.ask(&single, true, &[3, 16], rays) else { return false };
+            let mut undecided = Vec::new();
+            let found = answer.instances().iter().zip(blocked.iter_mut());
+            for (index, (instance, blocked)) in found.enumerate() {
+                *blocked = *instance != Hit::MISS.instance;
+                if *instance == UNDECIDED {
+                    undecided.push(index);
+                }
+            }
+            give_back(answer);
+            if !undecided.is_empty() {
+                let again: Vec<DVec3> = undecided.iter().map(|&index| from[index]).collect();
+                let at: Vec<SimTime> = undecided.iter().map(|&index| fired[index]).collect();
+                let mut found = vec![false; again.len()];
+                self.cpu.blocked_at(beams, &again, &at, &mut found);
+                for (index, found) in undecided.into_iter().zip(found) {
+                    blocked[index] = found;
+                }
             }
         }
-        if !undecided.is_empty() {
-            let again: Vec<DVec3> = undecided.iter().map(|&index| from[index]).collect();
-            let at: Vec<SimTime> = undecided.iter().map(|&index| fired[index]).collect();
-            let mut found = vec![false; again.len()];
-            self.cpu.blocked_at(beams, &again, &at, &mut found);
-            for (index, found) in undecided.into_iter().zip(found) {
-                blocked[index] = found;
-            }
-        }
-        give_back(all);
         true
     }
 }
 
 thread_local! {
-    /// Memory of a thread's latest call, for the next one.
-    static SPARE: Cell<Exchange> = Cell::default();
+    /// Memory of the pulses of a thread's latest call, for the next one.
+    static SPARE: Cell<Vec<f64>> = Cell::default();
 }
 
-/// Keeps the memory of hits that have been read for the next call, unless the call was large.
-fn give_back(mut found: Vec<Exchange>) {
-    SPARE.set(found.pop().filter(|spare| spare.pulses.len() <= MOST_SPARE).unwrap_or_default());
+/// Keeps the memory of an answer that has been read for the next call, unless the call was large.
+fn give_back(answer: Answer) {
+    let spare = answer.pulses;
+    SPARE.set(if spare.len() <= MOST_SPARE { spare } else { Vec::new() });
 }
 
-/// The reflectance of each material, or `None` if it depends on a map.
-fn reflectances(scene: &Scene) -> Vec<Option<f32>> {
-    let of =
-        |material: &Material| material.reflectance_map.is_none().then_some(material.reflectance);
-    scene.materials.iter().map(of).collect()
+/// The pulses' own numbers; `None` if a pulse is `None` or has other common numbers than `kind`, or if there are more
+/// than [`most_pulses`].
+fn own_numbers(kind: &Kind, pulses: impl Iterator<Item = Option<PackedPulse>>) -> Option<Vec<f64>> {
+    let bits = |pulse: &PackedPulse| pulse.map(f64::to_bits);
+    let common = bits(&kind.common);
+    let most = most_pulses(&kind.stencil) * kind.stride;
+    let mut own = SPARE.take();
+    own.clear();
+    let has_common = |pulse: &PackedPulse| bits(pulse)[kind.stride..] == common[kind.stride..];
+    for pulse in pulses {
+        let Some(pulse) = pulse.filter(|pulse| own.len() < most && has_common(pulse)) else {
+            SPARE.set(own);
+            return None;
+        };
+        own.extend_from_slice(&pulse[..kind.stride]);
+    }
+    Some(own)
+}
+
+/// The reflectance at a hit on a material with a map of reflectance.
+fn mapped(scene: &Scene, pulse: &Pulse, offset: [f32; 2], hit: &Hit) -> f32 {
+    let placed = &scene.instances[hit.instance as usize];
+    let mesh = &scene.meshes[placed.mesh as usize];
+    let Material { reflectance, reflectance_map, .. } = &scene.materials[hit.material as usize];
+    let map = reflectance_map.as_ref().filter(|_| !mesh.uvs.is_empty());
+    let share = map.and_then(|map| {
+        let pose = hit::Pose::new(&placed.world_from_mesh);
+        let vertices = mesh.triangles[hit.triangle as usize];
+        let corners = vertices.map(|vertex| mesh.positions[vertex as usize].into());
+        let weights = hit::weights(&pose, pulse, offset, corners)?;
+        Some(map.sample(texture_coordinates(mesh, hit.triangle, hit::shares(weights))))
+    });
+    reflectance * share.unwrap_or(1.0)
 }
 
 /// Pulses into one scene, and their hits.
@@ -472,8 +493,8 @@ fn pack(pulse: &Pulse, scene: usize, extent: f32) -> Option<PackedPulse> {
 
 impl Drop for GpuCaster {
     fn drop(&mut self) {
-        drop(self.requests.take());
-        if let Some(thread) = self.thread.take() {
+        self.requests.close();
+        for thread in self.threads.drain(..) {
             // A panic of the thread was reported when it occurred.
             let _ = thread.join();
         }

@@ -39,12 +39,14 @@ fn size(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     libm::pow(10.0, uniform(rng, low, high))
 }
 
-/// Casts pulses of nine rays and of one ray with both casters and compares; returns the number of rays that hit
-/// something.
+/// Casts pulses of nine rays and of one ray, and rays like those of a camera, with both casters and compares; returns the
+/// number of rays that hit something.
 fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &str) -> usize {
     let fired: Vec<SimTime> = (0..pulses.len() as u64).map(|k| SimTime(k * 200_000)).collect();
     let mut met = 0;
-    for stencil in [&nine(), &Stencil::single()] {
+    let rays: Vec<Pulse> = pulses.iter().map(as_of_camera).collect();
+    let single = Stencil::single();
+    for (stencil, pulses) in [(&nine(), pulses), (&single, pulses), (&single, &rays)] {
         let [expected, found] = [cpu, gpu].map(|caster| {
             let mut hits = vec![Hit::MISS; pulses.len() * stencil.len()];
             caster.cast_at(stencil, pulses, &fired, &mut hits);
@@ -59,11 +61,17 @@ fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &st
     met
 }
 
+/// A ray with the origin and the direction of `pulse`; all such rays have the other numbers in common.
+fn as_of_camera(pulse: &Pulse) -> Pulse {
+    let (half_axis_u, half_axis_v) = (DVec3::ZERO, DVec3::ZERO);
+    Pulse { start_m: 0.0, half_axis_u, half_axis_v, max_range_m: 2000.0, ..*pulse }
+}
+
 /// Number of rays that the kernel leaves to the processor, with nine rays for each pulse.
 fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
-    let found = gpu.ask(&nine(), false, pulses.iter().map(|pulse| (0, *pulse))).expect("a GPU");
-    let hits = found.iter().flat_map(|exchange| &exchange.hits);
-    hits.filter(|hit| hit[0] == UNDECIDED).count()
+    let pulses = pulses.iter().map(|pulse| (0, *pulse));
+    let found = gpu.ask(&nine(), false, &[16], pulses).expect("a GPU");
+    found.hits().iter().filter(|hit| hit.instance == UNDECIDED).count()
 }
 
 /// Compares shadows of four lights; returns the number of positions in shadow.
@@ -279,6 +287,17 @@ fn many_callers_at_once_and_a_lost_gpu() {
     let (cpu, pulses, stencil) = fixture();
     let (cpu, gpu) = on(cpu);
     let stencils = [stencil, Stencil::single()];
+    // More rays than a batch holds; those of a camera need six numbers each.
+    let (single, most) = (&stencils[1], most_pulses(&stencils[1]));
+    let many: Vec<Pulse> = pulses.iter().map(as_of_camera).cycle().take(most + 1000).collect();
+    let rays = |count| many[..count].iter().map(|ray| (0, *ray));
+    assert!(gpu.ask(single, false, &[6], rays(most)).is_some());
+    assert!(gpu.ask(single, false, &[6, 16], rays(most + 1)).is_none());
+    assert_eq!(gpu.lost(), None);
+    let [mut expected, mut found] = [vec![Hit::MISS; many.len()], vec![Hit::MISS; many.len()]];
+    cpu.cast(single, &many, &mut expected);
+    gpu.cast(single, &many, &mut found);
+    assert_eq!(found, expected);
     let begun = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..8 {
@@ -338,7 +357,7 @@ fn what_it_cannot_address_is_refused_with_the_figure() {
         "the scene's triangles take 3001 MB on the GPU; a card, a driver 1.2 can address 2148 MB";
     assert_eq!(error.to_string(), wanted);
     let cpu = [Arc::new(fixture().0), Arc::new(BvhCaster::new(Arc::default()).unwrap())];
-    let [(_, nodes), (_, triangles), .., (_, placed)] = Sizes::of(&cpu).bytes();
+    let [(_, nodes), (_, triangles), .., (_, placed), _] = Sizes::of(&cpu).bytes();
     let layout = Layout::new(&cpu);
     assert_eq!(nodes as usize, size_of_val(layout.nodes.as_slice()));
     assert_eq!(triangles as usize, size_of_val(layout.triangles.as_slice()));
