@@ -193,12 +193,22 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
+/// Calls that wait for a GPU, for each processor. On an H100, the prototype took 0.33 ms for a batch and 19 ns more for
+/// each pulse of nine rays. It casts 34 million pulses per second, an HDL-64E S2 at 25 times real time, if a batch has
+/// 30,000 pulses; with 16 processors, half of the waiting calls have as many.
+const WAITING_PER_PROCESSOR: usize = 2;
+
 /// Number of threads that cast the rays of `rig`: `engine.workers` if set. Otherwise one per processor except `reserved`
-/// ones; with a GPU, at least the number that keeps it busy.
+/// ones, and with a GPU those that wait for it while the others compute.
 pub fn workers(rig: &Rig, caster: &dyn RayCaster, reserved: usize) -> usize {
-    rig.engine.workers.unwrap_or_else(|| {
-        default_workers().saturating_sub(reserved).max(caster.in_flight()).max(1)
-    })
+    rig.engine.workers.unwrap_or_else(|| callers(caster.in_flight(), reserved))
+}
+
+/// Number of threads that keep the processors except `reserved` ones busy, and a caster that needs `in_flight`
+/// simultaneous calls.
+fn callers(in_flight: usize, reserved: usize) -> usize {
+    let own = default_workers().saturating_sub(reserved).max(1);
+    if in_flight > 1 { own + in_flight.max(WAITING_PER_PROCESSOR * own) } else { own }
 }
 
 fn of_processor(own: Arc<BvhCaster>) -> Chosen {
@@ -328,7 +338,7 @@ mod tests {
         let cores = default_workers();
         assert_eq!(workers(&rig(&[]), &OpenSky, 0), cores);
         assert_eq!(workers(&rig(&[]), &OpenSky, 1), (cores - 1).max(1));
-        assert_eq!(workers(&rig(&[]), &Waited, 1), 10_000);
+        assert_eq!(workers(&rig(&[]), &Waited, 1), (cores - 1).max(1) + 10_000);
         assert_eq!(workers(&rig(&["engine.workers=3"]), &Waited, 0), 3);
     }
 

@@ -3,6 +3,7 @@
 //! There is no real-time clock: the simulated time advances with the rendering, and each packet is stamped with its due
 //! time.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, BufWriter};
@@ -326,7 +327,7 @@ fn render_all<E>(
     }
     std::thread::scope(|scope| {
         let mut renderer = Renderer::start(scope, casters, world, rig, devices, None, end, stats);
-        let mut outcome = Ok(());
+        let (mut outcome, has_failed) = (Ok(()), Cell::new(false));
         let mut sent = Sent {
             queues: rig.devices.iter().map(|_| DueQueue::default()).collect(),
             faults: WireFaults::new(rig),
@@ -335,12 +336,13 @@ fn render_all<E>(
             write: |device: usize, due: SimTime, output: &Output| {
                 if outcome.is_ok() {
                     outcome = sink(device, epoch.unix_ns(due), due, output);
+                    has_failed.set(outcome.is_err());
                 }
             },
         };
         let mut told = SimTime::ZERO;
         let (mut last, mut idle_passes) = (None, 0);
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && !has_failed.get() {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
             // Hosts send only when all devices have reached exactly the time of sending.
             while let Some(now) = hosts.next().filter(|next| *next < end) {
@@ -364,8 +366,8 @@ fn render_all<E>(
             let all_at_end = renderer.advance_behind(until, STEP, &mut take) && until == end;
             if renderer.is_measuring() {
                 // This fails only if every worker has ended, which only a panic causes.
-                let Ok(answer) = renderer.answers().recv() else { break };
-                renderer.collect(answer, &mut take);
+                let Ok(answers) = renderer.answers().recv() else { break };
+                renderer.collect(answers, &mut take);
                 idle_passes = 0;
             } else if all_at_end && !renderer.is_busy() {
                 break;
@@ -382,7 +384,8 @@ fn render_all<E>(
         let Sent { queues, faults, .. } = &mut sent;
         faults.finish(&mut |device, transmit| put(&mut queues[device.0], transmit));
         sent.settle_all(SimTime(u64::MAX), hosts);
-        let all_told = if stop.load(Ordering::Relaxed) { told } else { end };
+        let is_cut = stop.load(Ordering::Relaxed) || has_failed.get();
+        let all_told = if is_cut { told } else { end };
         sent.tell(|| TruthEvent::Until(SimTime(all_told.0 + 1)));
         outcome
     })

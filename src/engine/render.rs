@@ -13,7 +13,7 @@ use super::due_queue::DueQueue;
 use super::packet::{FirstShown, Packet};
 use super::stats::RenderStats;
 use super::work_queue::Pace;
-use super::workers::{self, Answer, Casters, Job, JobKind, JobQueue, Measured};
+use super::workers::{self, Answer, Answers, Casters, Job, JobKind, JobQueue, Measured};
 use super::world::LiveWorld;
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::PortIndex;
@@ -38,6 +38,8 @@ const IN_FLIGHT_PER_WORKER: usize = 32;
 const MOST_WAITING_PER_WORKER: usize = 64;
 /// Number of waiting requests per worker from which there is a backlog, so that the late policy `Thin` reduces rays.
 const BACKLOG_PER_WORKER: usize = 4;
+/// The same with a GPU: a worker takes several requests at a time.
+const BACKLOG_WITH_GPU: usize = 16;
 
 /// The devices of a rig, and the workers that measure for them.
 pub struct Renderer<'scope> {
@@ -46,7 +48,7 @@ pub struct Renderer<'scope> {
     /// Time after which hosts send no more input.
     end: SimTime,
     jobs: Arc<JobQueue>,
-    answers: Receiver<Answer>,
+    answers: Receiver<Answers>,
     workers: usize,
     keeps_truth: bool,
     stats: &'scope RenderStats,
@@ -302,10 +304,14 @@ impl<'scope> Renderer<'scope> {
         stats: &'scope RenderStats,
     ) -> Self {
         let workers = casters.count();
-        let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
+        let backlog = match world.caster.pulses_per_call() {
+            0 => BACKLOG_PER_WORKER * workers,
+            _ => BACKLOG_WITH_GPU * workers,
+        };
+        let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, backlog));
         let jobs = Arc::new(JobQueue::new(pace, clock, devices.len()));
         // Unbounded, but short: the number of requests in work is limited.
-        let (answer_queue, answers) = unbounded::<Answer>();
+        let (answer_queue, answers) = unbounded::<Answers>();
         let threads = match casters {
             Casters::Threads(count) => count,
             Casters::Elsewhere(remote) => {
@@ -366,6 +372,7 @@ impl<'scope> Renderer<'scope> {
                 }
             }
         }
+        self.jobs.wake();
     }
 
     /// Moves a driven robot as far as no later command can change its motion; returns the time up to which the motion
@@ -396,28 +403,29 @@ impl<'scope> Renderer<'scope> {
     }
 
     /// The queue of the workers' answers.
-    pub fn answers(&self) -> &Receiver<Answer> {
+    pub fn answers(&self) -> &Receiver<Answers> {
         &self.answers
     }
 
-    /// Accepts a worker's answer. Passes on the outputs that are ready as a result; each device gets its answers in
+    /// Accepts answers of a worker. Passes on the outputs that are ready as a result; each device gets its answers in
     /// order.
-    pub fn collect(&mut self, answer: Answer, out: &mut dyn FnMut(Rendered)) {
-        let Answer { device: id, index, measured } = answer;
-        if measured.as_ref().is_some_and(|measured| measured.is_thinned) {
-            out(Rendered::Thinned(id));
-        }
-        let device = &mut self.devices[id.0];
-        device.in_flight -= 1;
-        let place = (index - device.oldest) as usize;
-        device.requests[place] = match measured {
-            Some(measured) => Request::Answered(Box::new(measured)),
-            None => {
-                self.stats.count_given_up(id);
-                Request::GivenUp
+    pub fn collect(&mut self, answers: Answers, out: &mut dyn FnMut(Rendered)) {
+        for Answer { device: id, index, measured } in answers {
+            if measured.as_ref().is_some_and(|measured| measured.is_thinned) {
+                out(Rendered::Thinned(id));
             }
-        };
-        self.flush(id, out);
+            let device = &mut self.devices[id.0];
+            device.in_flight -= 1;
+            let place = (index - device.oldest) as usize;
+            device.requests[place] = match measured {
+                Some(measured) => Request::Answered(Box::new(measured)),
+                None => {
+                    self.stats.count_given_up(id);
+                    Request::GivenUp
+                }
+            };
+            self.flush(id, out);
+        }
     }
 
     /// Passes to each device the answers to its oldest requests, in order, as far as they have arrived. Reports
@@ -608,10 +616,6 @@ fn post(jobs: &JobQueue, stats: &RenderStats, device: &mut RunningDevice, job: J
     }
 }
 
-fn real_time(engine: &EngineConfig, workers: usize) -> Pace {
-    Pace::RealTime {
-        late: engine.late,
-        ahead_ns: engine.render_ahead_ns,
-        backlog: BACKLOG_PER_WORKER * workers,
-    }
+fn real_time(engine: &EngineConfig, backlog: usize) -> Pace {
+    Pace::RealTime { late: engine.late, ahead_ns: engine.render_ahead_ns, backlog }
 }

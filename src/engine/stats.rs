@@ -499,12 +499,12 @@ impl RenderStats {
         Self { devices, pulses: AtomicU64::new(0), moving_ns: AtomicU64::new(0) }
     }
 
-    /// Counts one measurement, with its cost and its number of pulses or camera pixels.
-    pub fn count(&self, device: DeviceId, effort: Effort, pulses: usize) {
+    /// Counts measurements of a device, with their cost and their number of pulses or camera pixels.
+    pub fn count(&self, device: DeviceId, effort: Effort, measured: usize, pulses: usize) {
         let device = &self.devices[device.0];
         device.busy_ns.fetch_add(effort.busy_ns, Ordering::Relaxed);
         device.lasted_ns.fetch_add(effort.lasted_ns, Ordering::Relaxed);
-        device.measured.fetch_add(1, Ordering::Relaxed);
+        device.measured.fetch_add(measured as u64, Ordering::Relaxed);
         self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
     }
 
@@ -628,13 +628,13 @@ mod tests {
         assert_eq!(stats.real_time_factor(2), 0.0);
         // The first device has reached 10 s, and needs a hundredth of a thread.
         for _ in 0..10 {
-            stats.count(DeviceId(0), effort(10), 0);
+            stats.count(DeviceId(0), effort(10), 1, 0);
         }
         stats.set_rendered(DeviceId(0), second(10), 0);
         assert_eq!(stats.real_time_factor(2), 200.0);
         // The second device needs four threads, and has reached 5 s when the others are at 10 s.
         for _ in 0..100 {
-            stats.count(DeviceId(1), effort(200), 384);
+            stats.count(DeviceId(1), effort(200), 1, 384);
         }
         stats.set_rendered(DeviceId(1), second(5), 5_000_000_000);
         assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);

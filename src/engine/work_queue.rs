@@ -3,8 +3,8 @@
 //! Each device has its own queue (lane). A worker chooses a request only when it is free to start. This gives four
 //! rules:
 //!
-//! - **Earliest deadline first.** In real time, the lane whose oldest request is needed soonest goes first. A request
-//!   is one packet, so an urgent request waits for at most one packet of another device.
+//! - **Earliest deadline first.** In real time, the lane whose oldest request is needed soonest goes first. An urgent
+//!   request waits for at most one packet of another device or, with a GPU, for the packets that a worker takes together.
 //! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request
 //!   within the last look-ahead (`ahead_ns`). It goes before the others only if its device has used less of the
 //!   workers' time, or if the others have enough look-ahead left. So an overloaded device never delays a device that
@@ -98,6 +98,16 @@ struct Turnaround {
     seen_ns: i64,
 }
 
+impl<T> Choice<T> {
+    /// The same choice about `what(item)`.
+    pub fn map<U>(self, what: impl FnOnce(T) -> U) -> Choice<U> {
+        match self {
+            Self::Measure(item, thinning) => Choice::Measure(what(item), thinning),
+            Self::GiveUp(item) => Choice::GiveUp(what(item)),
+        }
+    }
+}
+
 impl<T> WorkQueue<T> {
     /// A queue for the given number of devices.
     pub fn new(pace: Pace, devices: usize) -> Self {
@@ -129,19 +139,47 @@ impl<T> WorkQueue<T> {
         Some(Choice::Measure(item, Thinning::None))
     }
 
+    /// Whether requests with rays wait.
+    pub fn has_rays(&self) -> bool {
+        self.waiting > 0
+    }
+
     /// Removes and returns the next request with rays for a worker that is free at `now_ns`, in nanoseconds since the
-    /// first instant (negative before it); `None` if no such request waits.
-    pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
+    /// first instant (negative before it); `None` if no such request waits. Further requests of the same device follow
+    /// it, as long as the sum of `size` over all of them is at most `most`, they are `alike`, and their rays are reduced
+    /// alike. A request counts at least 1.
+    pub fn next_all(
+        &mut self,
+        now_ns: i64,
+        most: usize,
+        size: impl Fn(&T) -> usize,
+        alike: impl Fn(&T, &T) -> bool,
+    ) -> Option<Choice<Vec<T>>> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
-            return Some(Choice::GiveUp(hopeless.item));
+            return Some(Choice::GiveUp(vec![hopeless.item]));
         }
         let first = self.first_lane(now_ns)?;
-        let lane = &mut self.lanes[first];
-        let request = lane.waiting.pop_front()?;
-        let left_ns = request.needed.0.saturating_sub_signed(now_ns);
-        let thinning = self.pace.thinning(left_ns, self.waiting);
+        let thinning = |request: &Waiting<T>, waiting| {
+            self.pace.thinning(request.needed.0.saturating_sub_signed(now_ns), waiting)
+        };
+        let lane = &mut self.lanes[first].waiting;
+        let request = lane.pop_front()?;
+        let common = thinning(&request, self.waiting);
         self.waiting -= 1;
-        Some(Choice::Measure(request.item, thinning))
+        let size = |item: &T| size(item).max(1);
+        let mut left = most.saturating_sub(size(&request.item));
+        let mut all = vec![request.item];
+        let joins = |first: &T, next: &Waiting<T>, left, waiting| {
+            size(&next.item) <= left
+                && alike(first, &next.item)
+                && thinning(next, waiting) == common
+        };
+        while let Some(next) = lane.pop_front_if(|next| joins(&all[0], next, left, self.waiting)) {
+            self.waiting -= 1;
+            left -= size(&next.item);
+            all.push(next.item);
+        }
+        Some(Choice::Measure(all, common))
     }
 
     /// Index of the lane whose request is measured next at `now_ns`; `None` if all lanes are empty.

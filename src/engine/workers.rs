@@ -32,6 +32,24 @@ pub struct Job {
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
+impl Job {
+    /// Number of pulses, for the choice of jobs that are measured together. Only sweeps are.
+    fn pulses(&self) -> usize {
+        match &self.request.subject {
+            Subject::Sweep(sweep) => sweep.firings.len(),
+            Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => usize::MAX,
+        }
+    }
+
+    /// Whether the same sensor measures both jobs of a device: faults that begin or end replace it.
+    fn has_sensor_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sensor, &other.sensor)
+    }
+}
+
+/// Answers that a worker gives at the same time.
+pub type Answers = Vec<Answer>;
+
 /// Answer to a [`Job`]: the measurement, or that the request was given up.
 pub struct Answer {
     /// Device of the job.
@@ -40,6 +58,12 @@ pub struct Answer {
     pub index: u64,
     /// `None` if the request was given up, because its packet would have been too late.
     pub measured: Option<Measured>,
+}
+
+impl Answer {
+    pub(super) fn given_up(Job { device, request, .. }: Job) -> Self {
+        Self { device, index: request.index, measured: None }
+    }
 }
 
 /// Result of a [`Job`] that was measured.
@@ -94,7 +118,7 @@ pub trait RemoteWorkers: Sync {
         &self,
         world: &LiveWorld,
         jobs: &JobQueue,
-        answers: &Sender<Answer>,
+        answers: &Sender<Answers>,
         stats: &RenderStats,
     );
 }
@@ -121,6 +145,8 @@ struct JobQueueState {
     queue: WorkQueue<Job>,
     /// Number of threads that wait for jobs with rays.
     idle: usize,
+    /// Whether one of them was woken and has not looked for a job yet.
+    is_waking: bool,
     is_closed: bool,
 }
 
@@ -128,7 +154,8 @@ impl JobQueue {
     /// An empty queue for `devices` devices.
     pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
         let queue = WorkQueue::new(pace, devices);
-        let state = Mutex::new(JobQueueState { queue, idle: 0, is_closed: false });
+        let state =
+            Mutex::new(JobQueueState { queue, idle: 0, is_waking: false, is_closed: false });
         Self { state, has_rays: Condvar::new(), has_rayless: Condvar::new(), clock }
     }
 
@@ -138,7 +165,7 @@ impl JobQueue {
     }
 
     /// Adds a job. A job that casts rays is rejected if its packet would be too late. Returns whether the job was
-    /// added.
+    /// added. Call [`JobQueue::wake`] afterwards.
     pub fn post(&self, job: Job) -> bool {
         let (device, start) = (job.device, job.request.start);
         let needed = job.request.needed_at();
@@ -148,14 +175,27 @@ impl JobQueue {
                 return false;
             }
             state.queue.push(Waiting { device, start, needed, item: job });
-            if state.idle > 0 {
-                self.has_rays.notify_one();
-            }
         } else {
             state.queue.push_rayless(Waiting { device, start, needed, item: job });
             self.has_rayless.notify_one();
         }
         true
+    }
+
+    /// Wakes a thread if jobs with rays wait. A thread that leaves jobs behind wakes the next one, so that a few jobs
+    /// which one thread takes together wake only that thread.
+    pub fn wake(&self) {
+        let mut state = self.lock();
+        // In real time, jobs do not wait for a thread that was woken and has no processor.
+        state.is_waking &= self.clock.is_none();
+        self.wake_next(&mut state);
+    }
+
+    fn wake_next(&self, state: &mut JobQueueState) {
+        if state.queue.has_rays() && state.idle > 0 && !state.is_waking {
+            state.is_waking = true;
+            self.has_rays.notify_one();
+        }
     }
 
     /// Records that a packet of `device` is ready now; its measurement started at `begun_ns`.
@@ -180,23 +220,47 @@ impl JobQueue {
     /// Waits for the next job of this kind. Returns the time of the choice, ns since the start of the run, and the job
     /// with the decision to measure it or to give it up; `None` if the queue is closed.
     pub(super) fn next(&self, kind: JobKind) -> Option<(i64, Choice<Job>)> {
+        let (now_ns, choice) = self.next_all(kind, 0)?;
+        Some((now_ns, choice.map(|mut jobs| jobs.pop().expect("at least one job"))))
+    }
+
+    /// Like [`JobQueue::next`], with further jobs of the same device as long as their sweeps have at most `most_pulses`
+    /// pulses together.
+    pub(super) fn next_all(
+        &self,
+        kind: JobKind,
+        most_pulses: usize,
+    ) -> Option<(i64, Choice<Vec<Job>>)> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
                 return None;
             }
             let now_ns = self.now_ns();
-            let (choice, more) = match kind {
-                JobKind::Rays => (state.queue.next(now_ns), &self.has_rays),
-                JobKind::NoRays => (state.queue.next_rayless(), &self.has_rayless),
+            let chosen = match kind {
+                JobKind::Rays => {
+                    let chosen =
+                        state.queue.next_all(now_ns, most_pulses, Job::pulses, Job::has_sensor_of);
+                    self.wake_next(&mut state);
+                    chosen
+                }
+                JobKind::NoRays => {
+                    state.queue.next_rayless().map(|choice| choice.map(|job| vec![job]))
+                }
             };
-            if let Some(choice) = choice {
-                return Some((now_ns, choice));
+            if let Some(chosen) = chosen {
+                return Some((now_ns, chosen));
             }
-            let is_caster = usize::from(kind == JobKind::Rays);
-            state.idle += is_caster;
-            state = more.wait(state).expect("no holder panics");
-            state.idle -= is_caster;
+            state = match kind {
+                JobKind::Rays => {
+                    state.idle += 1;
+                    let mut state = self.has_rays.wait(state).expect("no holder panics");
+                    state.idle -= 1;
+                    state.is_waking = false;
+                    state
+                }
+                JobKind::NoRays => self.has_rayless.wait(state).expect("no holder panics"),
+            };
         }
     }
 
@@ -215,27 +279,29 @@ pub fn work(
     world: &LiveWorld,
     jobs: &JobQueue,
     kind: JobKind,
-    answers: &Sender<Answer>,
+    answers: &Sender<Answers>,
     stats: &RenderStats,
 ) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);
-    while let Some((begun_ns, choice)) = jobs.next(kind) {
+    while let Some((begun_ns, choice)) = jobs.next_all(kind, world.caster.pulses_per_call()) {
         let answer = match choice {
-            Choice::GiveUp(Job { device, request, .. }) => {
-                Answer { device, index: request.index, measured: None }
-            }
-            Choice::Measure(job, thinning) => {
-                let (device, index) = (job.device, job.request.index);
+            Choice::GiveUp(given_up) => given_up.into_iter().map(Answer::given_up).collect(),
+            Choice::Measure(all, thinning) => {
+                let device = all[0].device;
                 scratch.set_thinning(thinning);
                 let shows_labels = world.shows_labels.load(Ordering::Relaxed);
                 scratch.keep_truth(world.keeps_truth || shows_labels);
-                let (measured, effort) = Effort::of(|| measure(world, job, begun_ns, &mut scratch));
-                stats.count(device, effort, pulses(&measured.measurement.request));
+                let count = all.len();
+                let pulses = all.iter().map(|job| pulses(&job.request)).sum();
+                let indices: Vec<u64> = all.iter().map(|job| job.request.index).collect();
+                let (measured, effort) = Effort::of(|| measure(world, all, begun_ns, &mut scratch));
+                stats.count(device, effort, count, pulses);
                 if kind == JobKind::Rays {
                     jobs.charge(device, effort.busy_ns);
                 }
-                Answer { device, index, measured: Some(measured) }
+                let answer = |(index, measured)| Answer { device, index, measured: Some(measured) };
+                indices.into_iter().zip(measured).map(answer).collect()
             }
         };
         if answers.send(answer).is_err() {
@@ -244,23 +310,28 @@ pub fn work(
     }
 }
 
-/// Measures `job`; a worker started it at `begun_ns`.
+/// Measures `jobs` of one device and sensor, at least one; a worker started them at `begun_ns`.
 pub(super) fn measure(
     world: &LiveWorld,
-    job: Job,
+    jobs: Vec<Job>,
     begun_ns: i64,
     scratch: &mut Scratch,
-) -> Measured {
-    let Job { device, request, sensor, body_from_sensor } = job;
+) -> Vec<Measured> {
+    let Job { device, sensor, body_from_sensor, .. } = &jobs[0];
+    let (sensor, surroundings) = (sensor.clone(), world.surroundings_of(*device, body_from_sensor));
     // Read before the measurement: a pose that arrives during the measurement may or may not affect it.
-    let pose = world.trajectory.shown_at(request.end());
-    let surroundings = world.surroundings_of(device, &body_from_sensor);
-    let measurement = sensor.measure(request, &surroundings, scratch);
-    let objects = scratch.take_seen();
-    let (from, to) = (measurement.request.start, measurement.request.end());
-    let seen = (objects != 0).then_some(Seen { objects, from, to });
-    let first_shown = FirstShown { pose, seen, ..FirstShown::default() };
-    Measured { measurement, first_shown, begun_ns, is_thinned: scratch.is_thinned() }
+    let poses: Vec<_> =
+        jobs.iter().map(|job| world.trajectory.shown_at(job.request.end())).collect();
+    let requests = jobs.into_iter().map(|job| job.request).collect();
+    let measured = sensor.measure_all(requests, &surroundings, scratch);
+    let is_thinned = scratch.is_thinned();
+    let measured = measured.into_iter().zip(poses).map(|(measurement, pose)| {
+        let (objects, request) = (measurement.seen, &measurement.request);
+        let seen = (objects != 0).then(|| Seen { objects, from: request.start, to: request.end() });
+        let first_shown = FirstShown { pose, seen, ..FirstShown::default() };
+        Measured { measurement, first_shown, begun_ns, is_thinned }
+    });
+    measured.collect()
 }
 
 /// Number of pulses or camera pixels in a request.

@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use self::aim::Aim;
-pub(super) use self::truth_keeper::Fired;
+use self::truth_keeper::Fired;
 use self::truth_keeper::TruthKeeper;
 use super::beam::{self, Spot};
 use super::lidar_faults::{Detected, Received, SweepFaults};
-use super::noise::{NoiseSource, Quantity, RequestNoise};
+use super::noise::{NoiseSource, Quantity};
 use super::pattern::LaserGeometry;
 use super::receiver::{self, Backscatter, Errors, Gathered, Receiver, Reception};
-use super::surfaces::Glimpses;
+use super::surfaces::{Glimpse, Glimpses};
 use super::truth::{Origin, Sources};
 use super::weather::{AirOptics, AirScratch, Flight, Stop, Weather};
 use super::{
@@ -57,8 +57,8 @@ pub struct Lidar {
 /// Reusable buffers for a measurement's pulses and hits; keep one per thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// Indices of the request's firings, sorted by laser. Pulses of one laser are neighbours in the world, and
-    /// casters are faster with neighbours.
+    /// Indices of each request's firings, sorted by laser. Pulses of one laser are neighbours in the world, and casters
+    /// are faster with neighbours.
     order: Vec<u32>,
     /// For each laser, the index of its next firing in `order`.
     places: Vec<u32>,
@@ -77,7 +77,6 @@ pub struct Scratch {
     thinning: Thinning,
     is_thinned: bool,
     watch: Watch,
-    seen: u64,
     keeps_truth: bool,
     /// Origins of a pulse's light, for ground truth.
     origins: Vec<Origin>,
@@ -213,31 +212,43 @@ impl Lidar {
         self
     }
 
-    /// Fires every pulse of `sweep` from the sensor's pose at its firing time. Returns one report per firing, and the
-    /// effects of faults.
+    /// Answers `requests`: fires every pulse of their sweeps from the sensor's pose at its firing time. All pulses are
+    /// cast in one call. Requests without a sweep get an empty outcome.
     ///
-    /// The pose is computed at the first and the last firing, and interpolated in between over at most some
+    /// The pose is computed at the first and the last firing of a sweep, and interpolated in between over at most some
     /// milliseconds (motion during the scan, Elmquist et al. 2021). For a sensor on a joint, this is the pose of the
     /// robot's body; the joint's position is computed at each firing, because a joint may turn far in that time.
     ///
     /// `receive` selects the echoes that the detector reports from a firing's light; errors are added afterwards.
     pub(super) fn fire<T>(
         &self,
-        start: SimTime,
-        sweep: &Sweep,
-        noise: &RequestNoise,
+        requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-        receive: impl Fn(&[Backscatter], &Reception<'_>) -> T,
-    ) -> Fired<T>
+        outcome: fn(Vec<T>) -> Outcome,
+        receive: impl Fn(&Sweep, &[Backscatter], &Reception<'_>) -> T,
+    ) -> Vec<Measurement>
     where
         T: Clone + Default + Received,
     {
-        let span_ns = sweep.span_ns();
-        let poses = Poses::between(start, SimTime(start.0 + u64::from(span_ns)), surroundings);
-
-        scratch.sort_by_laser(&sweep.firings, self.lasers.len());
-        self.aim(&Aim { start, sweep, poses: &poses, noise, surroundings }, scratch);
+        scratch.order.clear();
+        scratch.pulses.clear();
+        scratch.fired.clear();
+        let aimed: Vec<Option<Aim<'_>>> = requests
+            .iter()
+            .map(|MeasurementRequest { start, subject, .. }| match subject {
+                Subject::Sweep(sweep) => {
+                    let (start, end) = (*start, SimTime(start.0 + u64::from(sweep.span_ns())));
+                    let poses = Poses::between(start, end, surroundings);
+                    let first = scratch.sort_by_laser(&sweep.firings, self.lasers.len());
+                    let noise = self.noise.request(sweep.number);
+                    let aim = Aim { start, sweep, poses, noise, surroundings, first };
+                    self.aim(&aim, scratch);
+                    Some(aim)
+                }
+                Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => None,
+            })
+            .collect();
         let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
         scratch.is_thinned = stencil.len() < self.spots[0].stencil.len();
         // Old contents need no reset, because casters write every hit.
@@ -252,7 +263,42 @@ impl Lidar {
             let (caster, hits) = (surroundings.caster, &scratch.hits);
             scratch.glimpses.follow(caster, finishes, stencil, pulses, hits);
         }
+        scratch.gathered.clear();
+        scratch.gathered.resize(scratch.order.len(), Gathered::Unknown);
+        // The air adds light between the surfaces.
+        if surroundings.weather.is_none() {
+            self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered);
+        }
+        let glimpses = std::mem::take(&mut scratch.glimpses);
+        let mut fired = Vec::with_capacity(requests.len());
+        {
+            let mut by_pulse = glimpses.by_pulse(stencil.len());
+            let mut next_glimpses = || finishes.and_then(|_| by_pulse.next()?);
+            fired.extend(aimed.iter().map(|aim| match aim {
+                Some(aim) => self.detect(aim, scratch, &mut next_glimpses, &receive),
+                None => Fired::default(),
+            }));
+        }
+        scratch.glimpses = glimpses;
+        let answered = requests.into_iter().zip(fired);
+        answered.map(|(request, fired)| fired.into_measurement(request, outcome)).collect()
+    }
 
+    /// Echoes of the pulses of one sweep. `next_glimpses` returns those of the next pulse if they differ from its hits.
+    fn detect<'g, T>(
+        &self,
+        aim: &Aim<'_>,
+        scratch: &mut Scratch,
+        mut next_glimpses: impl FnMut() -> Option<&'g [Glimpse]>,
+        receive: impl Fn(&Sweep, &[Backscatter], &Reception<'_>) -> T,
+    ) -> Fired<T>
+    where
+        T: Clone + Default + Received,
+    {
+        let Aim { start, sweep, poses, noise, surroundings, first } = aim;
+        let (start, noise) = (*start, noise);
+        let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
+        let rays = stencil.len();
         let mut truth = scratch.keeps_truth.then(|| {
             let poses = poses.listed(start, sweep, surroundings);
             TruthKeeper::new(self, start, sweep, noise, poses)
@@ -262,20 +308,13 @@ impl Lidar {
         let common_m = self.errors.common_m(start);
         let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
         let air = surroundings.weather.map(|weather| {
-            let end = SimTime(start.0 + u64::from(span_ns));
+            let end = SimTime(start.0 + u64::from(sweep.span_ns()));
             weather.around(&self.air_optics, start, end, &mut scratch.air)
         });
-        scratch.gathered.clear();
-        scratch.gathered.resize(scratch.order.len(), Gathered::Unknown);
-        // The air adds light between the surfaces.
-        if air.is_none() {
-            self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered);
-        }
-        let hits = scratch.hits.chunks_exact(stencil.len());
-        let mut glimpses = scratch.glimpses.by_pulse(stencil.len());
-        for (place, (&index, hits)) in scratch.order.iter().zip(hits).enumerate() {
-            let firing = index as usize;
-            let glimpses = finishes.and_then(|_| glimpses.next()?);
+        for place in *first..first + sweep.firings.len() {
+            let firing = scratch.order[place] as usize;
+            let hits = &scratch.hits[place * rays..][..rays];
+            let glimpses = next_glimpses();
             let gathered = match glimpses {
                 None => scratch.gathered[place],
                 Some(_) => Gathered::Unknown,
@@ -286,7 +325,7 @@ impl Lidar {
                 None if is_light_known => {}
                 None => scratch.scatter.extend(Backscatter::of_hits(hits, weights)),
                 Some(glimpses) => scratch.scatter.extend(glimpses.iter().map(|glimpse| {
-                    let reflectance = weights[glimpse.ray_of(stencil.len())] * glimpse.reflectance;
+                    let reflectance = weights[glimpse.ray_of(rays)] * glimpse.reflectance;
                     Backscatter { range_m: glimpse.range_m, reflectance }
                 })),
             }
@@ -331,7 +370,7 @@ impl Lidar {
             };
             let laser = usize::from(sweep.firings[firing].laser);
             let detected = faults.receive(firing, |light| {
-                let echoes = receive(&scratch.scatter, &Reception { light, ..reception });
+                let echoes = receive(sweep, &scratch.scatter, &Reception { light, ..reception });
                 let report = echoes.with_errors(|echo, errors| {
                     self.errors.apply(echo, laser, firing, common_m, noise, errors)
                 });
@@ -364,9 +403,8 @@ impl Lidar {
                 };
             }
         }
-        scratch.seen = seen;
         let truth = truth.map(|truth| Arc::new(truth.finish()));
-        Fired { received, fault_effects: faults.fault_effects(), truth }
+        Fired { received, fault_effects: faults.fault_effects(), truth, seen }
     }
 
     /// The watched objects that were hit and for which the detector reports a return: one bit each, as in
@@ -391,11 +429,6 @@ impl Lidar {
         objects.fold(0, |seen, object| seen | object)
     }
 
-    /// The random numbers of a sweep.
-    pub(super) fn noise_of(&self, sweep: &Sweep) -> RequestNoise {
-        self.noise.request(sweep.number)
-    }
-
     /// All echoes of the received light, without errors.
     pub(super) fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
         self.receiver.echoes(scatter, reception)
@@ -409,17 +442,19 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let fired = match &request.subject {
-            Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => Fired::default(),
-            Subject::Sweep(sweep) => {
-                let noise = self.noise_of(sweep);
-                let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
-                    self.receiver.returns(scatter, sweep.selection, reception)
-                };
-                self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
-            }
-        };
-        fired.into_measurement(request, Outcome::Returns)
+        let mut all = self.measure_all(vec![request], surroundings, scratch);
+        all.pop().expect("one measurement for each request")
+    }
+
+    fn measure_all(
+        &self,
+        requests: Vec<MeasurementRequest>,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Measurement> {
+        self.fire(requests, surroundings, scratch, Outcome::Returns, |sweep, scatter, reception| {
+            self.receiver.returns(scatter, sweep.selection, reception)
+        })
     }
 }
 
@@ -500,11 +535,6 @@ impl Scratch {
         self.keeps_truth = keeps_truth;
     }
 
-    /// Returns the watched objects with a return in the last measurement, one bit each, and clears this record.
-    pub fn take_seen(&mut self) -> u64 {
-        std::mem::take(&mut self.seen)
-    }
-
     /// Whether the last measurement used fewer rays per pulse than the full beam footprint has.
     pub fn is_thinned(&self) -> bool {
         self.is_thinned
@@ -517,13 +547,14 @@ impl Scratch {
         (&mut self.pulses, &mut self.hits)
     }
 
-    /// Fills `order` with the indices of `firings`, sorted by laser.
-    fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
-        self.order.clear();
-        self.order.resize(firings.len(), 0);
+    /// Appends the indices of `firings`, sorted by laser, to `order`; returns the place of the first.
+    fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) -> usize {
+        let first = self.order.len();
+        self.order.resize(first + firings.len(), 0);
         let lasers_of = firings.iter().map(|firing| usize::from(firing.laser));
-        let order = &mut self.order;
+        let order = &mut self.order[first..];
         sort(lasers_of, lasers, &mut self.places, |index, place| order[place] = index as u32);
+        first
     }
 }
 

@@ -43,4 +43,17 @@ impl<L: Sensor> Sensor for LidarWithImu<L> {
             }
         }
     }
+
+    fn measure_all(
+        &self,
+        requests: Vec<MeasurementRequest>,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Measurement> {
+        if requests.iter().all(|request| matches!(request.subject, Subject::Sweep(_))) {
+            return self.lidar.measure_all(requests, surroundings, scratch);
+        }
+        let each = |request| self.measure(request, surroundings, scratch);
+        requests.into_iter().map(each).collect()
+    }
 }

@@ -52,6 +52,18 @@ pub trait Sensor: Send + Sync {
         scratch: &mut Scratch,
     ) -> Measurement;
 
+    /// Answers `requests` of one device, in their order. A lidar casts the pulses of all of them in one call, which a GPU
+    /// needs.
+    fn measure_all(
+        &self,
+        requests: Vec<MeasurementRequest>,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Measurement> {
+        let each = |request| self.measure(request, surroundings, scratch);
+        requests.into_iter().map(each).collect()
+    }
+
     /// Expected reception of satellites at `at`; `None` for sensors that are not GNSS receivers.
     fn sky_outlook(
         &self,
@@ -366,12 +378,14 @@ pub struct Measurement {
     pub truth: Option<Arc<SweepTruth>>,
     /// Ground truth of a tile's pixels, if recorded.
     pub picture: Option<Arc<camera::truth::TileTruth>>,
+    /// Watched objects with a return, one bit each, as in [`lidar::Watch::objects`].
+    pub seen: u64,
 }
 
 impl Measurement {
     /// A measurement without fault effects.
     pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
-        Self { request, outcome, fault_effects: Vec::new(), truth: None, picture: None }
+        Self { request, outcome, fault_effects: Vec::new(), truth: None, picture: None, seen: 0 }
     }
 }
 

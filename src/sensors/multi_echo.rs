@@ -1,12 +1,11 @@
 //! A lidar whose receiver reports every echo of a pulse.
 
 use super::Sensor;
-use super::lidar::{Fired, Lidar, Scratch};
+use super::lidar::{Lidar, Scratch};
 use super::noise::NoiseSource;
 use super::optics_fault::LidarFault;
 use super::pattern::LaserGeometry;
-use super::receiver::{Backscatter, Reception};
-use super::{Measurement, MeasurementRequest, Outcome, Subject, Surroundings};
+use super::{Measurement, MeasurementRequest, Outcome, Surroundings};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::rig::faults::Timed;
 
@@ -34,17 +33,18 @@ impl Sensor for MultiEchoLidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let lidar = &self.0;
-        let fired = match &request.subject {
-            Subject::Instant | Subject::Series { .. } | Subject::Tile(_) => Fired::default(),
-            Subject::Sweep(sweep) => {
-                let noise = lidar.noise_of(sweep);
-                let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
-                    lidar.echoes(scatter, reception)
-                };
-                lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
-            }
-        };
-        fired.into_measurement(request, Outcome::Echoes)
+        let mut all = self.measure_all(vec![request], surroundings, scratch);
+        all.pop().expect("one measurement for each request")
+    }
+
+    fn measure_all(
+        &self,
+        requests: Vec<MeasurementRequest>,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Measurement> {
+        self.0.fire(requests, surroundings, scratch, Outcome::Echoes, |_, scatter, reception| {
+            self.0.echoes(scatter, reception)
+        })
     }
 }

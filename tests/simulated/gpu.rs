@@ -260,7 +260,7 @@ fn auto_takes_a_gpu_that_is_named_and_reports_it() {
     let figures: serde_json::Value = serde_json::from_slice(&bench.stdout).unwrap();
     let gpu = figures["caster"].as_str().unwrap();
     assert!(gpu.starts_with("GPU "), "{figures}");
-    assert!(figures["workers"].as_u64() >= Some(64), "{figures}");
+    assert!(figures["workers"].as_u64() > Some(16), "{figures}");
     let (report, certificate) =
         (folder.path().join("report.json"), folder.path().join("certificate.json"));
     let mut run = common::menura();

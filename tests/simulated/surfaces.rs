@@ -322,7 +322,7 @@ fn watched_car(
         scratch.set_watch(Watch { objects: 1, ..world.watch });
         let measured = lidar.measure(request, &world.surroundings(&mount), &mut scratch);
         let Outcome::Returns(returns) = &measured.outcome else { panic!("no returns") };
-        (returns[0].first.map(|echo| echo.range_m), scratch.take_seen() == 1)
+        (returns[0].first.map(|echo| echo.range_m), measured.seen == 1)
     };
     (0..sweeps).map(fire).collect()
 }

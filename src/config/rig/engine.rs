@@ -31,7 +31,8 @@ keys! {
         /// Menura's own on the processor ("menura"). "gpu" refuses a rig if there is no such GPU; "embree" uses Intel's
         /// Embree if its library is installed.
         pub caster: CasterChoice = CasterChoice::Auto, OneOf(&CasterChoice::WORDS, FORMAT);
-        /// Threads that render (default: the number of cores; 64 if a GPU casts the rays).
+        /// Threads that render (default: the number of cores; with a GPU 16 more, or two more for each core if these are
+        /// more).
         pub workers: Option<usize> = None, Maybe(Limit::new(1..=256, "threads", FORMAT));
         /// Time by which rendering may run ahead of real time. Default: 5 with a feed, 20 (at least 5) if a host moves
         /// the robot or a joint.

@@ -13,10 +13,10 @@ use crate::config::rig::faults::DeviceFaults;
 use crate::devices::ptp::PtpSend;
 use crate::devices::ptp::account::ClockAccount;
 use crate::devices::{Built, CableSignal, Device, Transmit};
-use crate::engine::LiveWorld;
+use crate::engine::{LiveWorld, workers};
 use crate::sensors::camera::truth::FrameTruth;
 use crate::sensors::lidar::Scratch;
-use crate::sensors::{Measurement, MeasurementRequest, Sensor, SkyOutlook, Subject, Surroundings};
+use crate::sensors::{Measurement, MeasurementRequest, Sensor, SkyOutlook, Surroundings};
 use crate::time::SimTime;
 use crate::timing::clock::thread_cpu_ns;
 use crate::wire::http::{HttpRequest, HttpResponse};
@@ -140,6 +140,10 @@ impl RayCaster for TimedCaster {
         self.caster.in_flight()
     }
 
+    fn pulses_per_call(&self) -> usize {
+        self.caster.pulses_per_call()
+    }
+
     fn lost(&self) -> Option<String> {
         self.caster.lost()
     }
@@ -170,18 +174,25 @@ impl Sensor for TimedSensor {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        match &request.subject {
-            Subject::Sweep(sweep) => add(&self.costs.pulses, sweep.firings.len() as u64),
-            Subject::Tile(tile) => add(&self.costs.pulses, tile.pixels() as u64),
-            Subject::Instant | Subject::Series { .. } => {}
-        }
+        let mut all = self.measure_all(vec![request], surroundings, scratch);
+        all.pop().expect("one measurement for each request")
+    }
+
+    fn measure_all(
+        &self,
+        requests: Vec<MeasurementRequest>,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Vec<Measurement> {
+        let pulses = |request: &MeasurementRequest| workers::pulses(request) as u64;
+        add(&self.costs.pulses, requests.iter().map(pulses).sum());
         CAST_NS.set(0);
-        let work = || self.sensor.measure(request, surroundings, scratch);
-        let (measurement, took) = self.meter.measure(work);
+        let work = || self.sensor.measure_all(requests, surroundings, scratch);
+        let (measured, took) = self.meter.measure(work);
         let cast = CAST_NS.get().min(took);
         add(&self.costs.cast_ns, cast);
         add(&self.costs.physics_ns, took - cast);
-        measurement
+        measured
     }
 
     fn sky_outlook(

@@ -2,21 +2,21 @@
 //!
 //! The choice between them does not change a measurement, because both return the same hits.
 
+use std::slice::Chunks;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-use super::{GpuProblem, Probed, open};
+use super::{GpuProblem, Probed, callers, open};
 use crate::config::rig::CourtyardParameters;
-use crate::engine::default_workers;
 use crate::timing::clock::Stopwatch;
 use crate::world::builtin::courtyard;
 use crate::world::raycast::gpu::GpuCaster;
 use crate::world::raycast::{BvhCaster, Hit, Pulse, RayCaster};
 
-/// Pulses per call, as many as a lidar's packet has.
-const PULSES_PER_CALL: usize = 384;
+/// Pulses per call of the processor's caster, as many as a lidar's packet has.
+const PULSES_PER_PACKET: usize = 384;
 /// Number of rounds in which each caster casts all pulses; the fastest round counts. The first round also fills caches.
 const ROUNDS: usize = 2;
 
@@ -44,12 +44,16 @@ pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64;
         }
     };
     let by_processor = |pulses: &[Pulse], hits: &mut [Hit]| own.cast(&stencil, pulses, hits);
-    let casts: [(&Cast<'_>, usize); 2] = [(&by_gpu, gpu.in_flight()), (&by_processor, 1)];
+    let casts: [(&Cast<'_>, usize, usize); 2] =
+        [(&by_gpu, gpu.in_flight(), gpu.pulses_per_call()), (&by_processor, 1, PULSES_PER_PACKET)];
     let mut best = [0.0_f64; 2];
     for _ in 0..ROUNDS {
-        for ((cast, in_flight), best) in casts.into_iter().zip(&mut best) {
-            let callers = workers.unwrap_or_else(|| default_workers().max(in_flight));
-            let took = time_of(cast, callers, &pulses, stencil.len());
+        for ((cast, in_flight, per_call), best) in casts.into_iter().zip(&mut best) {
+            let callers = workers.unwrap_or_else(|| callers(in_flight, 0));
+            // Every caller gets a call, even if a GPU's calls may be larger.
+            let share = pulses.len().div_ceil(callers);
+            let calls = pulses.chunks(per_call.min(share).max(PULSES_PER_PACKET));
+            let took = time_of(cast, callers, calls, stencil.len());
             *best = best.max(pulses.len() as f64 / took.as_secs_f64().max(1e-9));
         }
     }
@@ -59,14 +63,15 @@ pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64;
 /// Function that casts pulses and writes their hits.
 type Cast<'a> = dyn Fn(&[Pulse], &mut [Hit]) + Sync + 'a;
 
-/// Time that `callers` threads, including this one, need to cast all pulses; each pulse has `rays` rays.
-fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Duration {
+/// Time that `callers` threads, including this one, need for all calls; each pulse has `rays` rays.
+fn time_of(cast: &Cast<'_>, callers: usize, calls: Chunks<'_, Pulse>, rays: usize) -> Duration {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut hits = vec![Hit::MISS; PULSES_PER_CALL * rays];
-        let call = || pulses.chunks(PULSES_PER_CALL).nth(next.fetch_add(1, Ordering::Relaxed));
+        let mut hits = Vec::new();
+        let call = || calls.clone().nth(next.fetch_add(1, Ordering::Relaxed));
         while let Some(pulses) = call() {
-            cast(pulses, &mut hits[..pulses.len() * rays]);
+            hits.resize(pulses.len() * rays, Hit::MISS);
+            cast(pulses, &mut hits);
         }
     };
     let watch = Stopwatch::start();
@@ -134,7 +139,7 @@ mod tests {
             let mut noted = noted.lock().unwrap();
             assert!(pulses.iter().all(|pulse| noted.insert(pulse.origin.x.to_bits())));
         };
-        assert!(time_of(&cast, 7, &pulses, 9) > Duration::ZERO);
+        assert!(time_of(&cast, 7, pulses.chunks(384), 9) > Duration::ZERO);
         assert_eq!(noted.lock().unwrap().len(), 3000);
     }
 }

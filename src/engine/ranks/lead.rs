@@ -17,7 +17,7 @@ use crate::engine::packet::{FirstShown, Seen};
 use crate::engine::stats::{Effort, RenderStats};
 use crate::engine::work_queue::Choice;
 use crate::engine::workers::{
-    Answer, Job, JobKind, JobQueue, Measured, RemoteWorkers, measure, pulses,
+    Answer, Answers, Job, JobKind, JobQueue, Measured, RemoteWorkers, measure, pulses,
 };
 use crate::engine::world::LiveWorld;
 use crate::sensors::lidar::{Scratch, Thinning};
@@ -327,7 +327,7 @@ impl Lead {
         jobs: &JobQueue,
         rooms: &Receiver<usize>,
         waiting: &Waiting,
-        answers: &Sender<Answer>,
+        answers: &Sender<Answers>,
     ) {
         let mut partners: Vec<_> = self.others.iter().map(|_| Partner::default()).collect();
         let mut tables = Tables::default();
@@ -342,17 +342,16 @@ impl Lead {
                         if matches!(job.request.subject, Subject::Tile(_)) =>
                     {
                         let (device, index) = (job.device, job.request.index);
-                        let measured = Some(measure(world, job, begun_ns, &mut scratch));
-                        if answers.send(Answer { device, index, measured }).is_err() {
+                        let measured = measure(world, vec![job], begun_ns, &mut scratch).pop();
+                        if answers.send(vec![Answer { device, index, measured }]).is_err() {
                             return;
                         }
                     }
                     Some((begun_ns, Choice::Measure(job, thinning))) => {
                         break (begun_ns, job, thinning);
                     }
-                    Some((_, Choice::GiveUp(Job { device, request, .. }))) => {
-                        let answer = Answer { device, index: request.index, measured: None };
-                        if answers.send(answer).is_err() {
+                    Some((_, Choice::GiveUp(job))) => {
+                        if answers.send(vec![Answer::given_up(job)]).is_err() {
                             return;
                         }
                     }
@@ -393,7 +392,7 @@ impl Lead {
         jobs: &JobQueue,
         room: &Sender<usize>,
         waiting: &Waiting,
-        answers: &Sender<Answer>,
+        answers: &Sender<Answers>,
         stats: &RenderStats,
     ) -> Option<String> {
         let mut heard = self.stopwatches();
@@ -440,10 +439,10 @@ impl Lead {
             }
             // A rank does not report the time in which its thread had no processor, so both times are the same here.
             let effort = Effort { busy_ns: reading.busy_ns, lasted_ns: reading.busy_ns };
-            stats.count(pending.device, effort, pulses(&pending.request));
+            stats.count(pending.device, effort, 1, pulses(&pending.request));
             jobs.charge(pending.device, effort.busy_ns);
             let _ = room.send(pending.rank);
-            if answers.send(answer(pending, *reading)).is_err() {
+            if answers.send(vec![answer(pending, *reading)]).is_err() {
                 return None; // the scheduler has stopped
             }
         }
@@ -484,7 +483,7 @@ impl RemoteWorkers for Lead {
         &self,
         world: &LiveWorld,
         jobs: &JobQueue,
-        answers: &Sender<Answer>,
+        answers: &Sender<Answers>,
         stats: &RenderStats,
     ) {
         let (room, rooms) = unbounded();

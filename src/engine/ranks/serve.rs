@@ -27,18 +27,30 @@ use crate::engine::{build_devices, caster};
 use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Sensor, Subject, Sweep};
 use crate::time::Epoch;
+use crate::world::raycast::RayCaster;
 
 /// Interval at which a rank reports that it is alive.
 const BEAT: Duration = Duration::from_secs(1);
 /// Interval at which a rank checks whether it must end.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Threads of a rank with a GPU, unless it has more. Each of their calls has the pulses of one packet only, so many must
+/// wait for the GPU.
+const CALLERS_OF_GPU: usize = 64;
+
+/// Number of threads of this rank.
+fn callers(rig: &Rig, caster: &dyn RayCaster) -> usize {
+    let workers = caster::workers(rig, caster, 0);
+    let is_free = rig.engine.workers.is_none() && caster.in_flight() > 1;
+    if is_free { workers.max(CALLERS_OF_GPU) } else { workers }
+}
+
 /// Report that this rank has loaded `world`.
 pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     let program = format!("menura {}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Loaded {
         host,
-        workers: caster::workers(rig, world.caster.as_ref(), 0),
+        workers: callers(rig, world.caster.as_ref()),
         caster: world.summary.caster.clone(),
         program,
         // If a program cannot read its own file, only the versions are compared.
@@ -292,7 +304,8 @@ fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line, told: &Mutex<Str
     while let Ok(Task { ticket, job, thinning, wants_truth }) = tasks.recv() {
         scratch.set_thinning(thinning);
         scratch.keep_truth(wants_truth);
-        let (measured, effort) = Effort::of(|| measure(world, job, 0, &mut scratch));
+        let (measured, effort) = Effort::of(|| measure(world, vec![job], 0, &mut scratch).pop());
+        let measured = measured.expect("one measurement for each job");
         let Measured { measurement, first_shown, is_thinned, .. } = measured;
         let Measurement { outcome, fault_effects, truth, .. } = measurement;
         let shown = feeds.iter().enumerate().flat_map(|(place, feed)| {

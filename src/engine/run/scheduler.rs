@@ -51,9 +51,9 @@ impl RealTimeRun<'_> {
                 break;
             }
             select! {
-                recv(renderer.answers()) -> answer => {
-                    if let Ok(answer) = answer {
-                        renderer.collect(answer, &mut out);
+                recv(renderer.answers()) -> answers => {
+                    if let Ok(answers) = answers {
+                        renderer.collect(answers, &mut out);
                     }
                 }
                 recv(events) -> event => {
@@ -65,8 +65,10 @@ impl RealTimeRun<'_> {
                 recv(self.fault_control.orders()) -> asked => order = asked.ok(),
                 default(LONGEST_SLEEP) => {}
             }
-            while let Ok(answer) = renderer.answers().try_recv() {
-                renderer.collect(answer, &mut out);
+            // Answers that arrive from now on wait, so that workers soon get further requests.
+            for _ in 0..renderer.answers().len() {
+                let Ok(answers) = renderer.answers().try_recv() else { break };
+                renderer.collect(answers, &mut out);
             }
             if let Some(order) = order {
                 orders.follow(order, &mut renderer, &mut outgoing);

@@ -22,6 +22,17 @@ struct Fate {
     behind_ns: u64,
 }
 
+impl<T> WorkQueue<T> {
+    /// [`WorkQueue::next_all`] for a worker that takes one request at a time.
+    fn next_one(&mut self, now_ns: i64) -> Option<Choice<T>> {
+        let chosen = self.next_all(now_ns, 0, |_| 0, |_, _| true)?;
+        Some(chosen.map(|mut all| {
+            assert_eq!(all.len(), 1);
+            all.remove(0)
+        }))
+    }
+}
+
 fn real_time(late: LatePolicy) -> Pace {
     Pace::RealTime { late, ahead_ns: AHEAD_NS, backlog: 8 }
 }
@@ -81,11 +92,11 @@ fn simulate_ahead(
                 queue.push(Waiting { device: DeviceId(device), start, needed, item });
             }
         }
-        let mut chosen = queue.next(now_ns as i64);
+        let mut chosen = queue.next_one(now_ns as i64);
         while let Some(Choice::GiveUp((device, _))) = chosen {
             fates[device].given_up += 1;
             in_queue[device] -= 1;
-            chosen = queue.next(now_ns as i64);
+            chosen = queue.next_one(now_ns as i64);
         }
         free[worker] = match chosen {
             Some(Choice::Measure((device, needed_ns), _)) => {
@@ -147,7 +158,7 @@ fn the_request_that_is_needed_first_is_measured_first() {
         let (start, needed) = (SimTime(starts_ms * MS), SimTime(needed_ms * MS));
         queue.push(Waiting { device: DeviceId(device), start, needed, item: needed_ms });
     }
-    let order: Vec<_> = std::iter::from_fn(|| queue.next(40 * MS as i64)).collect();
+    let order: Vec<_> = std::iter::from_fn(|| queue.next_one(40 * MS as i64)).collect();
     let expected = [75, 80, 81, 82, 90, 95].map(|ms| Choice::Measure(ms, Thinning::None));
     assert_eq!(order, expected);
 }
@@ -162,7 +173,7 @@ fn who_is_late_goes_first_only_where_it_costs_the_others_nothing() {
             let needed = SimTime(needed_ms * MS);
             queue.push(Waiting { device: DeviceId(device), start: needed, needed, item: device });
         }
-        match queue.next(100 * MS as i64) {
+        match queue.next_one(100 * MS as i64) {
             Some(Choice::Measure(device, _)) => device,
             chosen => panic!("{chosen:?}"),
         }
@@ -204,9 +215,9 @@ fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
     };
     (1..=50).for_each(|ms| push(&mut queue, ms));
     // Before the first answer, each request that is not late yet is tried. Before the first instant, none is late.
-    assert_eq!(queue.next(-100 * MS as i64), Some(Choice::Measure(1, Thinning::None)));
+    assert_eq!(queue.next_one(-100 * MS as i64), Some(Choice::Measure(1, Thinning::None)));
     let now_ns = 40 * MS as i64;
-    let given_up: Vec<_> = std::iter::from_fn(|| match queue.next(now_ns) {
+    let given_up: Vec<_> = std::iter::from_fn(|| match queue.next_one(now_ns) {
         Some(Choice::GiveUp(ms)) => Some(ms),
         chosen => {
             assert_eq!(chosen, Some(Choice::Measure(40, Thinning::None)));
@@ -261,7 +272,7 @@ fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
     let mut served = [0; 2];
     for _ in 0..400 {
         let now_ns = 100 * SECONDS as i64;
-        let Some(Choice::Measure(device, _)) = queue.next(now_ns) else { panic!("nothing") };
+        let Some(Choice::Measure(device, _)) = queue.next_one(now_ns) else { panic!("nothing") };
         served[device.0] += 1;
         queue.charge(device, MS);
     }
@@ -277,7 +288,7 @@ fn a_recording_goes_by_the_time_and_gives_nothing_up() {
         let (device, needed) = (DeviceId(device), SimTime(ms * MS));
         queue.push(Waiting { device, start: needed, needed, item: ms });
     }
-    let order: Vec<_> = std::iter::from_fn(|| queue.next(i64::MAX)).collect();
+    let order: Vec<_> = std::iter::from_fn(|| queue.next_one(i64::MAX)).collect();
     assert_eq!(order, [1, 2, 3, 4, 4].map(|ms| Choice::Measure(ms, Thinning::None)));
 }
 
@@ -294,8 +305,8 @@ fn what_casts_no_rays_is_not_in_a_lane() {
     // Requests without rays are never given up here: they cost nothing, and the sender decides about late packets.
     let rayless: Vec<_> = std::iter::from_fn(|| queue.next_rayless()).collect();
     assert_eq!(rayless, ["soon", "later"].map(|item| Choice::Measure(item, Thinning::None)));
-    assert_eq!(queue.next(2 * MS as i64), Some(Choice::GiveUp("sweep")));
-    assert_eq!(queue.next(2 * MS as i64), None);
+    assert_eq!(queue.next_one(2 * MS as i64), Some(Choice::GiveUp("sweep")));
+    assert_eq!(queue.next_one(2 * MS as i64), None);
 }
 
 #[test]
@@ -306,7 +317,7 @@ fn rays_are_left_out_by_what_is_left_of_the_time_ahead_while_others_wait() {
         for item in 0..waiting {
             queue.push(Waiting { device: DeviceId(0), start: needed, needed, item });
         }
-        match queue.next(SECONDS as i64 - left_ms * MS as i64) {
+        match queue.next_one(SECONDS as i64 - left_ms * MS as i64) {
             Some(Choice::Measure(0, thinning)) => thinning,
             chosen => panic!("{chosen:?}"),
         }
@@ -315,4 +326,31 @@ fn rays_are_left_out_by_what_is_left_of_the_time_ahead_while_others_wait() {
     use Thinning::{Half, None, Single};
     assert_eq!(by_left, [Single, Single, Half, Half, None, None]);
     assert_eq!(thinned(-10, 7), None, "asked for at the last moment, and workers are free");
+}
+
+#[test]
+fn a_worker_takes_requests_of_one_device_together_that_are_small_and_alike() {
+    let mut queue = WorkQueue::new(real_time(LatePolicy::Thin), 2);
+    // Sizes; the requests of device 0 are needed 10 ms apart, from 30 ms on.
+    for (place, size) in [300, 300, 300, 500, 100, 101, 100, 100].into_iter().enumerate() {
+        let needed = SimTime(30 * MS + 10 * MS * place as u64);
+        queue.push(Waiting { device: DeviceId(0), start: needed, needed, item: size });
+    }
+    let needed = SimTime(200 * MS);
+    queue.push(Waiting { device: DeviceId(1), start: needed, needed, item: 7 });
+    let mut next = |now_ms: i64| {
+        let is_alike = |one: &usize, other: &usize| one % 2 == other % 2;
+        let chosen = queue.next_all(now_ms * MS as i64, 1000, |size| *size, is_alike)?;
+        assert!(queue.has_rays() || chosen == Choice::Measure(vec![7], Thinning::None));
+        Some(chosen)
+    };
+    // Less than a quarter of the look-ahead is left for the first request, less than half for the second.
+    assert_eq!(next(10), Some(Choice::Measure(vec![300], Thinning::Single)));
+    assert_eq!(next(10), Some(Choice::Measure(vec![300], Thinning::Half)));
+    // Fewer than eight requests are no backlog, so that their rays are not reduced.
+    assert_eq!(next(10), Some(Choice::Measure(vec![300, 500, 100], Thinning::None)));
+    assert_eq!(next(10), Some(Choice::Measure(vec![101], Thinning::None)));
+    assert_eq!(next(10), Some(Choice::Measure(vec![100, 100], Thinning::None)));
+    assert_eq!(next(10), Some(Choice::Measure(vec![7], Thinning::None)));
+    assert_eq!(next(10), None);
 }

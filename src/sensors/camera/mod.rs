@@ -51,6 +51,8 @@ const REACH_M: f32 = 2000.0;
 const BLOCK: u32 = 8;
 /// Approximate number of pixels in progress at once: few enough for their data to stay in the processor's caches.
 const AT_ONCE: usize = 1024;
+/// Number of pixels that replace a pulse of a lidar in the calls of a GPU, because a pixel has one ray.
+const PIXELS_PER_PULSE: usize = 2;
 
 /// Some rows of a frame.
 #[derive(Clone, Debug)]
@@ -282,6 +284,7 @@ impl Camera {
                 pixels[index - first_index] = count;
             });
         };
+        let at_once = AT_ONCE.max(PIXELS_PER_PULSE * surroundings.caster.pulses_per_call());
         let (mut cells, mut rays, mut light) = (Vec::new(), Rays::default(), Vec::new());
         // Blur needs the light of all pixels before counts are computed.
         let mut waiting = (Vec::new(), Vec::new());
@@ -301,7 +304,7 @@ impl Camera {
             for column in (0..width).step_by(BLOCK as usize) {
                 let ends = [rows[1].min(row + BLOCK), width.min(column + BLOCK)];
                 aim.block(level, [row, ends[0]], [column, ends[1]], &mut cells, &mut rays);
-                if cells.len() >= AT_ONCE {
+                if cells.len() >= at_once {
                     see(&mut cells, &mut rays);
                 }
             }

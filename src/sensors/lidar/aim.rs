@@ -16,27 +16,27 @@ use crate::world::raycast::Pulse;
 /// Number of firings that are computed together.
 const FIRINGS: usize = 16;
 
-/// Arguments of [`Lidar::aim`].
+/// A sweep whose pulses are fired.
 pub(super) struct Aim<'a> {
     /// Time of the request's first firing.
     pub start: SimTime,
     pub sweep: &'a Sweep,
     /// Poses at the first and at the last firing.
-    pub poses: &'a Poses,
-    pub noise: &'a RequestNoise,
+    pub poses: Poses,
+    pub noise: RequestNoise,
     pub surroundings: &'a Surroundings<'a>,
+    /// Place of the sweep's first pulse among those of [`Scratch`].
+    pub first: usize,
 }
 
 impl Lidar {
-    /// Fills `pulses` and `fired` of `scratch` with the pulses of a sweep and their times, in the order of
+    /// Appends the pulses of a sweep and their times to `pulses` and `fired` of `scratch`, in the order of
     /// `scratch.order`.
     pub(super) fn aim(&self, aim: &Aim<'_>, scratch: &mut Scratch) {
         let level = Level::new();
         let span_ns = aim.sweep.span_ns();
         let Scratch { order, pulses, fired, .. } = scratch;
-        pulses.clear();
-        fired.clear();
-        for order in order.chunks(FIRINGS) {
+        for order in order[aim.first..].chunks(FIRINGS) {
             dispatch!(level, _simd => self.aim_some(aim, span_ns, order, pulses, fired));
         }
     }
@@ -50,7 +50,7 @@ impl Lidar {
         pulses: &mut Vec<Pulse>,
         fired: &mut Vec<SimTime>,
     ) {
-        let Aim { start, sweep, poses, noise, surroundings } = *aim;
+        let Aim { start, sweep, poses, noise, surroundings, .. } = aim;
         let zeros = [0.0; FIRINGS];
         let (mut share, mut azimuth_rad, mut elevation_rad) = (zeros, zeros, zeros);
         let mut exit = [zeros; 3];

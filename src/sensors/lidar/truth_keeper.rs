@@ -13,16 +13,18 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sweep};
 use crate::time::SimTime;
 use crate::world::raycast::Hit;
 
-/// Result of measuring a sweep: received echoes of each firing, effects of faults, and ground truth if it is recorded.
-pub(in crate::sensors) struct Fired<T> {
+/// Result of measuring a sweep: received echoes of each firing, effects of faults, ground truth if it is recorded, and
+/// the watched objects with a return.
+pub(super) struct Fired<T> {
     pub received: Vec<T>,
     pub fault_effects: Vec<FaultEffect>,
     pub truth: Option<Arc<SweepTruth>>,
+    pub seen: u64,
 }
 
 impl<T> Default for Fired<T> {
     fn default() -> Self {
-        Self { received: Vec::new(), fault_effects: Vec::new(), truth: None }
+        Self { received: Vec::new(), fault_effects: Vec::new(), truth: None, seen: 0 }
     }
 }
 
@@ -33,8 +35,8 @@ impl<T> Fired<T> {
         request: MeasurementRequest,
         outcome: impl Fn(Vec<T>) -> Outcome,
     ) -> Measurement {
-        let Self { received, fault_effects, truth } = self;
-        Measurement { fault_effects, truth, ..Measurement::new(request, outcome(received)) }
+        let Self { received, fault_effects, truth, seen } = self;
+        Measurement { fault_effects, truth, seen, ..Measurement::new(request, outcome(received)) }
     }
 }
 

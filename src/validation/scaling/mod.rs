@@ -210,9 +210,10 @@ impl Scaling {
                     bench => bench?,
                 };
                 real_time_hz = bench.real_time_hz;
-                // A GPU is also measured with as many threads as keep the GPU busy.
+                // A GPU is also measured with threads that wait for it, beside one for each processor.
                 let in_flight = bench.world.caster.in_flight() as u32;
-                let more = Some(in_flight).filter(|count| *count > 1 && !threads.contains(count));
+                let more = (in_flight > 1).then_some(in_flight + default_workers() as u32);
+                let more = more.filter(|count| !threads.contains(count));
                 let counts = threads.iter().copied().chain(more);
                 benches.extend(counts.map(|threads| (*caster, threads, bench.clone())));
             }
@@ -306,12 +307,18 @@ impl Bench {
     fn measure_for(&self, seconds: f64) -> u64 {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         let mut scratch = Scratch::default();
+        let packet = (self.pulses as usize / self.requests.len().max(1)).max(1);
+        let per_call = (self.world.caster.pulses_per_call() / packet).max(1);
         let watch = Stopwatch::start();
         let mut rounds = 0;
         while rounds == 0 || watch.elapsed().as_secs_f64() < seconds {
-            for request in self.requests.iter() {
-                let measured = self.sensor.measure(request.clone(), &surroundings, &mut scratch);
-                std::hint::black_box(measured);
+            for requests in self.requests.chunks(per_call) {
+                let requests = requests.to_vec();
+                std::hint::black_box(self.sensor.measure_all(
+                    requests,
+                    &surroundings,
+                    &mut scratch,
+                ));
             }
             rounds += 1;
         }

@@ -97,6 +97,10 @@ impl RayCaster for MovingCaster {
         self.still.in_flight()
     }
 
+    fn pulses_per_call(&self) -> usize {
+        self.still.pulses_per_call()
+    }
+
     fn lost(&self) -> Option<String> {
         self.still.lost()
     }

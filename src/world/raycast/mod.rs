@@ -201,10 +201,16 @@ pub trait RayCaster: Send + Sync {
         }
     }
 
-    /// Number of simultaneous calls that keeps the caster busy. For a GPU it exceeds the number of processors,
-    /// because a batch combines waiting calls.
+    /// Number of simultaneous calls that keeps the caster busy: more than one for a GPU, because a batch combines waiting
+    /// calls.
     fn in_flight(&self) -> usize {
         1
+    }
+
+    /// Number of pulses up to which a call becomes cheaper per pulse. A worker measures several sweeps together until
+    /// they have so many pulses. Zero if one sweep is as cheap as several.
+    fn pulses_per_call(&self) -> usize {
+        0
     }
 
     /// Reason for which the caster's GPU was lost; `None` if it was not lost. After the loss, the processor casts.
@@ -270,6 +276,10 @@ impl<C: RayCaster> RayCaster for Arc<C> {
 
     fn in_flight(&self) -> usize {
         C::in_flight(self)
+    }
+
+    fn pulses_per_call(&self) -> usize {
+        C::pulses_per_call(self)
     }
 
     fn lost(&self) -> Option<String> {

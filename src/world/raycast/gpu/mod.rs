@@ -50,8 +50,11 @@ pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 /// million. With one call per batch, both therefore took equally long for 54 pulses in the large scene and for 190 in
 /// the small one. With four calls per batch, this number was 48 in the small scene. 600 rays are 67 such pulses.
 const FEW_RAYS: usize = 600;
-/// Number of simultaneous calls that keeps a GPU busy.
-const IN_FLIGHT: usize = 64;
+/// Number of simultaneous calls that keeps a GPU busy beside two processors: 32,768 pulses with [`PULSES_PER_CALL`].
+const IN_FLIGHT: usize = 16;
+/// See [`RayCaster::pulses_per_call`]. A worker waits and wakes once per call. With twice as many pulses, the workers'
+/// memory no longer fits into the caches of the machine on which this was measured.
+const PULSES_PER_CALL: usize = 2048;
 /// Largest number of numbers in the memory that a thread keeps from call to call: 4096 pulses of nine rays.
 const MOST_SPARE: usize = 16 * 4096;
 /// Largest coordinate of a pulse that the kernel casts, metres.
@@ -543,6 +546,10 @@ impl RayCaster for GpuCaster {
 
     fn in_flight(&self) -> usize {
         IN_FLIGHT
+    }
+
+    fn pulses_per_call(&self) -> usize {
+        if self.is_lost.load(Ordering::Relaxed) { 0 } else { PULSES_PER_CALL }
     }
 
     fn lost(&self) -> Option<String> {
