@@ -7,12 +7,14 @@ mod loopback;
 mod timed;
 
 use std::io;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbeam_channel::bounded;
 use serde::Serialize;
 
-use self::loopback::Loopback;
+use self::loopback::{Loopback, MOST_WAITING, Waiting};
 use self::timed::{Costs, Meter};
 use super::record::{Stretch, render_devices};
 use super::stats::RenderStats;
@@ -78,7 +80,7 @@ pub enum Limit {
     Packing,
     /// The thread that sends.
     Sending,
-    /// The GPU, and the thread that submits pulses to it.
+    /// The GPU, and the threads that submit pulses to it.
     Gpu,
     /// The processors: all threads together use all of them.
     Processors,
@@ -135,16 +137,25 @@ pub fn bench(
     let watch = Stopwatch::start();
     let mut reached = SimTime::ZERO;
     let stats = RenderStats::new(rig.devices.len());
-    render_devices(stretch, devices, &stats, |unit, _, due, output| {
-        if due > reached {
-            reached = due;
-            progress(due);
-        }
-        let Some(bytes) = output.bytes() else { return Ok(()) };
-        let (outcome, took) = meter.measure(|| loopback.send(output.port().is_some(), bytes));
-        costs[unit].count_sent(took);
-        loopback.drain();
-        outcome
+    let (packets, waiting) = bounded(MOST_WAITING);
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let waiting = waiting; // closed when the thread ends, so that nobody waits for room
+            loopback.send_all(&waiting, &costs, meter)
+        });
+        // A packet that cannot be passed on ends the benchmark; the thread has the reason.
+        let rendered = render_devices(stretch, devices, &stats, |device, _, due, output| {
+            if due > reached {
+                reached = due;
+                progress(due);
+            }
+            let Some(bytes) = output.bytes() else { return Ok(()) };
+            let is_datagram = output.port().is_some();
+            packets.send(Waiting { device, is_datagram, bytes: bytes.to_vec() })
+        });
+        drop(packets);
+        sending.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        rendered.map_err(io::Error::other)
     })?;
     let took_s = watch.elapsed().as_secs_f64();
     let workers = caster::workers(rig, world.caster.as_ref(), 0);

@@ -205,6 +205,7 @@ impl Sensor for TimedSensor {
     }
 }
 
+/// Calls that only take what earlier calls made are not timed: reading the clock would cost more than they do.
 struct TimedDevice {
     device: Box<dyn Device>,
     costs: Arc<Costs>,
@@ -261,19 +262,19 @@ impl Device for TimedDevice {
     }
 
     fn poll_clock(&mut self) -> Option<ClockAccount> {
-        self.note(|device| device.poll_clock())
+        self.device.poll_clock()
     }
 
     fn poll_frame(&mut self) -> Option<FrameTruth> {
-        self.note(|device| device.poll_frame())
+        self.device.poll_frame()
     }
 
     fn poll_ptp_transport(&mut self) -> Option<Transport> {
-        self.note(|device| device.poll_ptp_transport())
+        self.device.poll_ptp_transport()
     }
 
     fn poll_ptp(&mut self) -> Option<PtpSend> {
-        self.note(|device| device.poll_ptp())
+        self.device.poll_ptp()
     }
 
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
@@ -293,7 +294,7 @@ impl Device for TimedDevice {
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.note(|device| device.poll_transmit())
+        self.device.poll_transmit()
     }
 
     fn nominal_rate_hz(&self) -> f64 {
