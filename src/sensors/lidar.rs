@@ -436,16 +436,6 @@ impl Lidar {
 }
 
 impl super::Sensor for Lidar {
-    fn measure(
-        &self,
-        request: MeasurementRequest,
-        surroundings: &Surroundings<'_>,
-        scratch: &mut Scratch,
-    ) -> Measurement {
-        let mut all = self.measure_all(vec![request], surroundings, scratch);
-        all.pop().expect("one measurement for each request")
-    }
-
     fn measure_all(
         &self,
         requests: Vec<MeasurementRequest>,

@@ -27,33 +27,21 @@ struct LidarWithImu<L> {
 }
 
 impl<L: Sensor> Sensor for LidarWithImu<L> {
-    fn measure(
-        &self,
-        request: MeasurementRequest,
-        surroundings: &Surroundings<'_>,
-        scratch: &mut Scratch,
-    ) -> Measurement {
-        match request.subject {
-            Subject::Sweep(_) => self.lidar.measure(request, surroundings, scratch),
-            Subject::Series { .. } | Subject::Instant | Subject::Tile(_) => {
-                let in_sensor = Transform::new(self.imu_m, DQuat::IDENTITY);
-                let body_from_sensor = surroundings.body_from_sensor * in_sensor;
-                let there = Surroundings { body_from_sensor, ..*surroundings };
-                self.imu.measure(request, &there, scratch)
-            }
-        }
-    }
-
     fn measure_all(
         &self,
         requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Vec<Measurement> {
-        if requests.iter().all(|request| matches!(request.subject, Subject::Sweep(_))) {
-            return self.lidar.measure_all(requests, surroundings, scratch);
-        }
-        let each = |request| self.measure(request, surroundings, scratch);
-        requests.into_iter().map(each).collect()
+        let is_sweep = |request: &MeasurementRequest| matches!(request.subject, Subject::Sweep(_));
+        let in_sensor = Transform::new(self.imu_m, DQuat::IDENTITY);
+        let body_from_sensor = surroundings.body_from_sensor * in_sensor;
+        let at_imu = Surroundings { body_from_sensor, ..*surroundings };
+        let alike = requests.chunk_by(|one, next| is_sweep(one) == is_sweep(next));
+        let measured = alike.flat_map(|alike| match is_sweep(&alike[0]) {
+            true => self.lidar.measure_all(alike.to_vec(), surroundings, scratch),
+            false => self.imu.measure_all(alike.to_vec(), &at_imu, scratch),
+        });
+        measured.collect()
     }
 }

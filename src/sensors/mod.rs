@@ -43,25 +43,25 @@ use crate::world::vehicle::WheelState;
 
 /// Physics of one sensor, shared by all threads.
 pub trait Sensor: Send + Sync {
-    /// Answers `request`. The answer depends only on the arguments, because requests are measured out of order and on
-    /// any thread.
-    fn measure(
-        &self,
-        request: MeasurementRequest,
-        surroundings: &Surroundings<'_>,
-        scratch: &mut Scratch,
-    ) -> Measurement;
-
-    /// Answers `requests` of one device, in their order. A lidar casts the pulses of all of them in one call, which a GPU
-    /// needs.
+    /// Answers `requests` of one device, in their order. Each answer depends only on its request and the surroundings,
+    /// because requests are measured out of order and on any thread. A lidar casts the pulses of all sweeps in one call,
+    /// which a GPU needs.
     fn measure_all(
         &self,
         requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-    ) -> Vec<Measurement> {
-        let each = |request| self.measure(request, surroundings, scratch);
-        requests.into_iter().map(each).collect()
+    ) -> Vec<Measurement>;
+
+    /// Answers one request.
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        let mut all = self.measure_all(vec![request], surroundings, scratch);
+        all.pop().expect("one measurement for each request")
     }
 
     /// Expected reception of satellites at `at`; `None` for sensors that are not GNSS receivers.

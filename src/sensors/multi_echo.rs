@@ -27,16 +27,6 @@ impl MultiEchoLidar {
 }
 
 impl Sensor for MultiEchoLidar {
-    fn measure(
-        &self,
-        request: MeasurementRequest,
-        surroundings: &Surroundings<'_>,
-        scratch: &mut Scratch,
-    ) -> Measurement {
-        let mut all = self.measure_all(vec![request], surroundings, scratch);
-        all.pop().expect("one measurement for each request")
-    }
-
     fn measure_all(
         &self,
         requests: Vec<MeasurementRequest>,

@@ -10,14 +10,17 @@ pub struct WheelSensor;
 impl Sensor for WheelSensor {
     /// Returns [`Outcome::Wheels`] with one state of all wheels for each instant of the request. Without a driven
     /// robot, the wheels are at rest.
-    fn measure(
+    fn measure_all(
         &self,
-        request: MeasurementRequest,
+        requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         _scratch: &mut Scratch,
-    ) -> Measurement {
-        let state = |at| surroundings.trajectory.wheels(at).unwrap_or_default();
-        let states = request.instants().map(state).collect();
-        Measurement::new(request, Outcome::Wheels(states))
+    ) -> Vec<Measurement> {
+        let measure = |request: MeasurementRequest| {
+            let state = |at| surroundings.trajectory.wheels(at).unwrap_or_default();
+            let states = request.instants().map(state).collect();
+            Measurement::new(request, Outcome::Wheels(states))
+        };
+        requests.into_iter().map(measure).collect()
     }
 }

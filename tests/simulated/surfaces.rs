@@ -6,15 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use menura::config::profile::lidar::{BeamSettings, NoiseSettings};
+use menura::engine::build_devices;
 use menura::frames::Transform;
 use menura::sensors::lidar::{Lidar, Scratch, Watch};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::pattern::LaserGeometry;
 use menura::sensors::receiver::{EchoSelection, ReceiverSetting};
 use menura::sensors::{
-    FiringSlot, MeasurementRequest, Outcome, RotorMotion, Sensor, Subject, Sweep,
+    FiringSlot, Measurement, MeasurementRequest, Outcome, RotorMotion, Sensor, Subject, Sweep,
 };
-use menura::time::SimTime;
+use menura::time::{Epoch, SimTime};
 use menura::wire::framer::Framer;
 use menura::wire::sick_lms2xx::frame::{Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
@@ -356,3 +357,75 @@ fn a_stimulus_is_seen_in_rain() {
     let deviation_m = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
     assert!(errors.len() > 150 && (deviation_m - 0.8).abs() < 0.15, "{fired:?}");
 }
+
+/// Sweeps that are measured in one call, with returns through windows and from puddles, a moving object, rain or clear
+/// air, a fault and ground truth, are those that are measured one by one.
+#[test]
+fn sweeps_measured_together_are_those_measured_alone() {
+    for rain in ["", "[world.weather.rain]\nrate_mm_h = 20.0\n"] {
+        let (rig, world) = common::load(&format!("{TOGETHER}{rain}"));
+        let epoch = Epoch::new("2026-01-01T00:00:00Z".parse().unwrap());
+        let mut seen = 0;
+        for (mut built, device) in build_devices(&rig, epoch).into_iter().zip(&rig.devices) {
+            let horizon = SimTime(200_000_000);
+            let requests = std::iter::from_fn(|| built.device.poll_request(horizon));
+            let sweeps = requests.filter(|request| matches!(request.subject, Subject::Sweep(_)));
+            let requests: Vec<MeasurementRequest> = sweeps.take(12).collect();
+            assert!(requests.len() > 2, "{}", device.name);
+            let surroundings = world.surroundings(&device.body_from_sensor);
+            let mut scratch = Scratch::default();
+            scratch.set_watch(Watch { objects: 1, ..world.watch });
+            let told =
+                |all: Vec<Measurement>| all.iter().map(|m| format!("{m:?}")).collect::<Vec<_>>();
+            for keeps_truth in [false, true] {
+                scratch.keep_truth(keeps_truth);
+                let each = |request: &MeasurementRequest| {
+                    built.sensor.measure(request.clone(), &surroundings, &mut scratch)
+                };
+                let alone: Vec<Measurement> = requests.iter().map(each).collect();
+                seen += alone.iter().filter(|measured| measured.seen == 1).count();
+                let together =
+                    built.sensor.measure_all(requests.clone(), &surroundings, &mut scratch);
+                assert_eq!(told(together), told(alone), "{} {rain}", device.name);
+            }
+        }
+        assert!(seen > 0, "no lidar sees the car");
+    }
+}
+
+/// A rig in the wet street with a car that moves, and lidars with two returns, with five echoes and with an IMU.
+const TOGETHER: &str = r#"
+seed = 3
+[world]
+scene = "street"
+parameters = { puddle_radius_m = 1.9, wetness = 0.6 }
+[[world.object]]
+name = "car"
+body = "car"
+size_m = [4.0, 1.8, 1.5]
+trajectory = { kind = "circle", radius_m = 5.0, speed_m_s = 6.0 }
+[robot]
+trajectory = { kind = "line", start_m = [-4.0, 0.0, 0.0], speed_m_s = 1.0 }
+[[device]]
+name = "puck"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = "udp:127.0.0.1:2368"
+settings = { return_mode = "dual" }
+[[device]]
+name = "scanner"
+profile = "sick-lms511"
+mount = { translation_m = [0.3, 0.0, 0.6] }
+link = { tcp = ["127.0.0.1:2111", "127.0.0.1:2112"] }
+settings = { power_on_stream = "cola-b" }
+[[device]]
+name = "mid"
+profile = "livox-mid360"
+mount = { translation_m = [0.0, 0.3, 1.0] }
+link = { udp = { to = "127.0.0.1:56301" } }
+[[fault]]
+device = "puck"
+kind = "window-dirty"
+transmission = 0.4
+start_s = 0.0
+"#;

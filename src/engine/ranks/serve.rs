@@ -34,8 +34,8 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Interval at which a rank checks whether it must end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Threads of a rank with a GPU, unless it has more. Each of their calls has the pulses of one packet only, so many must
-/// wait for the GPU.
+/// Least number of threads of a rank with a GPU. Each thread casts one packet per call, and a GPU needs many pulses at a
+/// time.
 const CALLERS_OF_GPU: usize = 64;
 
 /// Number of threads of this rank.

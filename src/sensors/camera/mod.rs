@@ -51,7 +51,8 @@ const REACH_M: f32 = 2000.0;
 const BLOCK: u32 = 8;
 /// Approximate number of pixels in progress at once: few enough for their data to stay in the processor's caches.
 const AT_ONCE: usize = 1024;
-/// Number of pixels that replace a pulse of a lidar in the calls of a GPU, because a pixel has one ray.
+/// Pixels in a call to a GPU for each of `RayCaster::pulses_per_call`: a pixel has one ray, a pulse of a lidar usually
+/// nine.
 const PIXELS_PER_PULSE: usize = 2;
 
 /// Some rows of a frame.
@@ -368,18 +369,21 @@ fn ray(origin: DVec3, direction: DVec3) -> Pulse {
 }
 
 impl Sensor for Camera {
-    fn measure(
+    fn measure_all(
         &self,
-        request: MeasurementRequest,
+        requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-    ) -> Measurement {
-        let Subject::Tile(tile) = &request.subject else {
-            return Measurement::new(request, Outcome::Pixels(Vec::new()));
+    ) -> Vec<Measurement> {
+        let measure = |request: MeasurementRequest| {
+            let Subject::Tile(tile) = &request.subject else {
+                return Measurement::new(request, Outcome::Pixels(Vec::new()));
+            };
+            let pixels = self.tile(tile, request.start, surroundings);
+            let picture = (scratch.keeps_truth() && self.truth_images.any())
+                .then(|| Arc::new(truth::of_tile(self, tile, request.start, surroundings)));
+            Measurement { picture, ..Measurement::new(request, Outcome::Pixels(pixels)) }
         };
-        let pixels = self.tile(tile, request.start, surroundings);
-        let picture = (scratch.keeps_truth() && self.truth_images.any())
-            .then(|| Arc::new(truth::of_tile(self, tile, request.start, surroundings)));
-        Measurement { picture, ..Measurement::new(request, Outcome::Pixels(pixels)) }
+        requests.into_iter().map(measure).collect()
     }
 }

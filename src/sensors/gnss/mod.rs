@@ -201,15 +201,18 @@ impl SkySensor {
 }
 
 impl Sensor for SkySensor {
-    fn measure(
+    fn measure_all(
         &self,
-        request: MeasurementRequest,
+        requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-    ) -> Measurement {
-        let mut view = self.view(request.start, surroundings, scratch);
-        let fault_effects = self.apply_faults(request.start, &mut view);
-        Measurement { fault_effects, ..Measurement::new(request, Outcome::Sky(Box::new(view))) }
+    ) -> Vec<Measurement> {
+        let measure = |request: MeasurementRequest| {
+            let mut view = self.view(request.start, surroundings, scratch);
+            let fault_effects = self.apply_faults(request.start, &mut view);
+            Measurement { fault_effects, ..Measurement::new(request, Outcome::Sky(Box::new(view))) }
+        };
+        requests.into_iter().map(measure).collect()
     }
     fn sky_outlook(
         &self,

@@ -196,14 +196,17 @@ impl ImuSensor {
 }
 
 impl Sensor for ImuSensor {
-    fn measure(
+    fn measure_all(
         &self,
-        request: MeasurementRequest,
+        requests: Vec<MeasurementRequest>,
         surroundings: &Surroundings<'_>,
         _scratch: &mut Scratch,
-    ) -> Measurement {
-        let truths = request.instants().map(|at| self.collected(at, surroundings)).collect();
-        Measurement::new(request, Outcome::Inertial(truths))
+    ) -> Vec<Measurement> {
+        let measure = |request: MeasurementRequest| {
+            let truths = request.instants().map(|at| self.collected(at, surroundings)).collect();
+            Measurement::new(request, Outcome::Inertial(truths))
+        };
+        requests.into_iter().map(measure).collect()
     }
 }
 

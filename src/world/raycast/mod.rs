@@ -207,8 +207,8 @@ pub trait RayCaster: Send + Sync {
         1
     }
 
-    /// Number of pulses up to which a call becomes cheaper per pulse. A worker measures several sweeps together until
-    /// they have so many pulses. Zero if one sweep is as cheap as several.
+    /// Largest number of pulses that a worker collects for one call from the waiting sweeps of a lidar. 0: each sweep has
+    /// its own call.
     fn pulses_per_call(&self) -> usize {
         0
     }
