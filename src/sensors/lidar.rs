@@ -13,7 +13,7 @@ use super::beam::{self, Spot};
 use super::lidar_faults::{Detected, Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity};
 use super::pattern::LaserGeometry;
-use super::receiver::{self, Backscatter, Errors, Gathered, Receiver, Reception};
+use super::receiver::{self, Backscatter, EchoSelection, Errors, Gathered, Receiver, Reception};
 use super::surfaces::{Glimpse, Glimpses};
 use super::truth::{Origin, Sources};
 use super::weather::{AirOptics, AirScratch, Flight, Stop, Weather};
@@ -102,7 +102,17 @@ fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) ->
     })
 }
 
+/// Instance and range, metres, of each hit on a surface.
+fn met(hits: &[Hit]) -> impl Iterator<Item = (u32, f32)> {
+    hits.iter().filter(|hit| hit.range_m.is_finite()).map(|hit| (hit.instance, hit.range_m))
+}
+
 impl Received for PulseReturns {
+    #[inline]
+    fn of_one(echo: Option<Return>, selection: EchoSelection) -> Self {
+        receiver::of_one(echo, selection)
+    }
+
     fn difference(&self, other: &Self) -> (u64, u64) {
         differences([(self.first, other.first), (self.second, other.second)].into_iter())
     }
@@ -128,6 +138,13 @@ impl Received for PulseReturns {
 }
 
 impl Received for Echoes {
+    #[inline]
+    fn of_one(echo: Option<Return>, _selection: EchoSelection) -> Self {
+        let mut all = Self::default();
+        echo.into_iter().for_each(|echo| all.push(echo));
+        all
+    }
+
     fn difference(&self, other: &Self) -> (u64, u64) {
         let there = |place| other.as_slice().get(place).copied();
         let here = self.as_slice().iter().enumerate();
@@ -269,6 +286,9 @@ impl Lidar {
         if surroundings.weather.is_none() {
             self.receiver.gather(&scratch.hits, weights, &mut scratch.gathered);
         }
+        if finishes.is_some() {
+            scratch.glimpses.forget(&mut scratch.gathered);
+        }
         let glimpses = std::mem::take(&mut scratch.glimpses);
         let mut fired = Vec::with_capacity(requests.len());
         {
@@ -307,22 +327,23 @@ impl Lidar {
         let mut seen = 0;
         let common_m = self.errors.common_m(start);
         let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
+        let is_plain = truth.is_none() && faults.is_empty();
+        if is_plain {
+            seen |= self.report_known(aim, common_m, scratch, &mut received);
+        }
         let air = surroundings.weather.map(|weather| {
             let end = SimTime(start.0 + u64::from(sweep.span_ns()));
             weather.around(&self.air_optics, start, end, &mut scratch.air)
         });
         for place in *first..first + sweep.firings.len() {
             let firing = scratch.order[place] as usize;
-            let hits = &scratch.hits[place * rays..][..rays];
             let glimpses = next_glimpses();
-            let gathered = match glimpses {
-                None => scratch.gathered[place],
-                Some(_) => Gathered::Unknown,
-            };
+            if is_plain && scratch.gathered[place] != Gathered::Unknown {
+                continue;
+            }
+            let hits = &scratch.hits[place * rays..][..rays];
             scratch.scatter.clear();
-            let is_light_known = gathered != Gathered::Unknown && truth.is_none();
             match glimpses {
-                None if is_light_known => {}
                 None => scratch.scatter.extend(Backscatter::of_hits(hits, weights)),
                 Some(glimpses) => scratch.scatter.extend(glimpses.iter().map(|glimpse| {
                     let reflectance = weights[glimpse.ray_of(rays)] * glimpse.reflectance;
@@ -365,7 +386,6 @@ impl Lidar {
                 light: 1.0,
                 noise,
                 firing,
-                gathered,
                 buffers: &scratch.receiver,
             };
             let laser = usize::from(sweep.firings[firing].laser);
@@ -391,11 +411,7 @@ impl Lidar {
                 let watch = &scratch.watch;
                 let received = &received[firing];
                 seen |= match glimpses {
-                    None => {
-                        let met = hits.iter().filter(|hit| hit.range_m.is_finite());
-                        let met = met.map(|h| (h.instance, h.range_m));
-                        self.watched(watch, met, received, surroundings.weather)
-                    }
+                    None => self.watched(watch, met(hits), received, surroundings.weather),
                     Some(glimpses) => {
                         let met = glimpses.iter().map(|g| (g.instance, g.range_m));
                         self.watched(watch, met, received, surroundings.weather)
@@ -405,6 +421,37 @@ impl Lidar {
         }
         let truth = truth.map(|truth| Arc::new(truth.finish()));
         Fired { received, fault_effects: faults.fault_effects(), truth, seen }
+    }
+
+    /// Reports the pulses of one sweep whose light forms at most one echo and needs no search; returns the watched objects
+    /// with a return, as [`Lidar::watched`]. The sweep has no fault and no ground truth.
+    fn report_known<T: Received>(
+        &self,
+        aim: &Aim<'_>,
+        common_m: f32,
+        scratch: &Scratch,
+        received: &mut [T],
+    ) -> u64 {
+        let Aim { sweep, noise, first, .. } = aim;
+        let Scratch { order, gathered, hits, watch, .. } = scratch;
+        let rays = self.spots[scratch.thinning as usize].stencil.len();
+        let mut seen = 0;
+        for place in *first..*first + sweep.firings.len() {
+            let Some(peak) = gathered[place].peak() else { continue };
+            let firing = order[place] as usize;
+            let (setting, buffers) = (sweep.receiver, &scratch.receiver);
+            let reception = Reception { setting, light: 1.0, noise, firing, buffers };
+            let echo = peak.and_then(|peak| self.receiver.detect(peak, 0, &reception));
+            let laser = usize::from(sweep.firings[firing].laser);
+            let report =
+                echo.map(|echo| self.errors.apply(echo, laser, firing, common_m, noise, ERRORS[0]));
+            received[firing] = T::of_one(report, sweep.selection);
+            if watch.objects != 0 {
+                let met = met(&hits[place * rays..][..rays]);
+                seen |= self.watched(watch, met, &received[firing], None);
+            }
+        }
+        seen
     }
 
     /// The watched objects that were hit and for which the detector reports a return: one bit each, as in

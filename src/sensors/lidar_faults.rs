@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::fault::{EffectKind, FaultEffect};
 use super::noise::Quantity;
 use super::pattern::LaserGeometry;
+use super::receiver::EchoSelection;
 use super::{Return, Sweep};
 use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
@@ -12,6 +13,9 @@ use crate::time::SimTime;
 
 /// Returns of one pulse as the detector reports them.
 pub(super) trait Received {
+    /// The report about a pulse with one echo or none.
+    fn of_one(echo: Option<Return>, selection: EchoSelection) -> Self;
+
     /// Whether the pulse has a return within `within_m` of `range_m`, metres.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
 
@@ -71,6 +75,11 @@ impl<'a> SweepFaults<'a> {
             Some(ActiveFault { fault, window, lost: Cell::new(0), changed: Cell::new(0) })
         });
         Self { start, sweep, lasers, all: active.collect() }
+    }
+
+    /// Whether no fault is active.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     /// What the detector receives from the firing `index` under all active faults. `receive` computes this for a given

@@ -58,7 +58,7 @@ impl Errors {
     }
 
     /// Adds the errors of `laser` to `echo`. `common_m` is [`Errors::common_m`].
-    #[inline]
+    #[inline(always)]
     pub fn apply(
         &self,
         echo: Return,

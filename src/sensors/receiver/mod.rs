@@ -11,6 +11,7 @@ mod waveform;
 pub(super) use self::errors::{Errors, laser_bias};
 pub(super) use self::gathered::Gathered;
 pub use self::selection::EchoSelection;
+pub(super) use self::selection::of_one;
 
 use std::cell::RefCell;
 
@@ -71,8 +72,6 @@ pub(super) struct Reception<'a> {
     pub noise: &'a RequestNoise,
     /// Index of the firing in the measurement request.
     pub firing: usize,
-    /// The returning light; [`Gathered::Unknown`] if its echoes are not known yet.
-    pub gathered: Gathered,
     pub buffers: &'a RefCell<Buffers>,
 }
 
@@ -139,9 +138,6 @@ impl Receiver {
         selection: EchoSelection,
         reception: &Reception<'_>,
     ) -> PulseReturns {
-        if let Gathered::One(peak) = reception.gathered {
-            return selection::of_one(self.detect(peak, 0, reception), selection);
-        }
         let mut candidates = Candidates::default();
         let mut heard = 0;
         self.each_peak(scatter, reception, |peak| {
@@ -168,7 +164,7 @@ impl Receiver {
 
     /// Echo of `peak`, the pulse's peak number `place`, if the receiver detects it.
     #[inline(always)]
-    fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
+    pub fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
         let Reception { setting, light, noise, firing, .. } = *reception;
         let signal = peak.signal * light;
         let is_within = peak.range_m >= self.min_range_m.max(setting.blanked_m)
@@ -201,11 +197,6 @@ impl Receiver {
         reception: &Reception<'_>,
         mut seen: impl FnMut(Peak),
     ) {
-        match reception.gathered {
-            Gathered::Dark => return,
-            Gathered::One(peak) => return seen(peak),
-            Gathered::Unknown => {}
-        }
         // Most pulses hit one surface; their light needs no sorting.
         let (mut nearest_m, mut farthest_m) = (f32::INFINITY, 0.0f32);
         for light in scatter {

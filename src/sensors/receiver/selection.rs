@@ -57,7 +57,7 @@ impl Candidates {
 
 /// The returns that `selection` reports for a pulse with one echo or none.
 #[inline]
-pub(super) fn of_one(echo: Option<Return>, selection: EchoSelection) -> PulseReturns {
+pub(in crate::sensors) fn of_one(echo: Option<Return>, selection: EchoSelection) -> PulseReturns {
     let second = match selection {
         EchoSelection::First | EchoSelection::Strongest | EchoSelection::Last => None,
         EchoSelection::StrongestAndLast | EchoSelection::OtherAndLast => echo,

@@ -30,8 +30,7 @@ impl Heard {
 
     fn reception(&self, setting: ReceiverSetting, window: f32, firing: usize) -> Reception<'_> {
         let (noise, buffers) = (&self.noise, &self.buffers);
-        let gathered = Gathered::default();
-        Reception { setting, light: window, noise, firing, gathered, buffers }
+        Reception { setting, light: window, noise, firing, buffers }
     }
 }
 

@@ -54,8 +54,9 @@ struct Edge {
     sum: f64,
     re: f64,
     im: f64,
-    /// Slope of the sum at this edge, up to a constant factor.
-    slope: f64,
+    /// Signal of the arrival, and the slope of the sum at this edge times this signal, up to a constant factor.
+    signal: f64,
+    slope_by_signal: f64,
 }
 
 /// Two maxima form one echo if the sum between them does not fall below this share of the lower maximum. With pulses of
@@ -217,8 +218,9 @@ fn overlapping_peaks(
         re += sign * part_re;
         im += sign * part_im;
         // A pulse begins and ends at a phase of ±180 degrees from its middle, where sine and cosine are known.
-        let slope = if signal > 0.0 { (re * part_im - im * part_re) / signal } else { 0.0 };
-        edges.push(Edge { x_m: begins_m.unwrap_or(ends_m), sum, re, im, slope });
+        let slope_by_signal = re * part_im - im * part_re;
+        let x_m = begins_m.unwrap_or(ends_m);
+        edges.push(Edge { x_m, sum, re, im, signal, slope_by_signal });
     }
 
     let turn = 2.0 * width;
@@ -227,9 +229,10 @@ fn overlapping_peaks(
         let (edge, next) = (&pair[0], &pair[1]);
         let (from, to) = (edge.x_m, next.x_m);
         let (sum, re, im) = (edge.sum, edge.re, edge.im);
-        let (slope, flat) = ([edge.slope, next.slope], 1e-9 * sum);
+        let (ends, flat) = ([edge, next], 1e-9 * sum);
         // In an interval shorter than a phase of 180 degrees, slopes of the same sign at both ends exclude an extreme.
-        let is_steady = slope.iter().all(|s| *s > flat) || slope.iter().all(|s| *s < -flat);
+        let is_steady = ends.iter().all(|end| end.slope_by_signal > flat * end.signal)
+            || ends.iter().all(|end| end.slope_by_signal < -flat * end.signal);
         if to <= from || to - from < width && is_steady {
             continue;
         }

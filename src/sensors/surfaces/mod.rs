@@ -13,6 +13,7 @@ use glam::DVec3;
 
 pub use optics::wet_reflectance;
 
+use super::receiver::Gathered;
 use crate::time::SimTime;
 use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
 
@@ -147,6 +148,15 @@ impl Glimpses {
         }
         // The sort is stable, so that points stay in order of distance along each path.
         self.seen.sort_by_key(|glimpse| glimpse.ray);
+    }
+
+    /// Sets to unknown the light of pulses that hit other than diffuse surfaces.
+    pub(super) fn forget(&self, gathered: &mut [Gathered]) {
+        for (gathered, is_diffuse) in gathered.iter_mut().zip(&self.is_diffuse) {
+            if !is_diffuse {
+                *gathered = Gathered::Unknown;
+            }
+        }
     }
 
     /// For each pulse, the points from which its light returns; each pulse has `rays` rays. `None` for a diffuse pulse:
