@@ -38,9 +38,7 @@ use crate::hdl64e::serial_settings::SerialProfile;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
-use crate::sensors::{
-    Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
-};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Subject, Sweep};
 use crate::time::{Epoch, SimTime};
 use crate::wire::framer::Framer;
 use crate::wire::line::LineSettings;
@@ -48,8 +46,8 @@ use crate::wire::velodyne::hdl64e_command::{Command, Commands};
 use crate::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
-use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TAIL};
-use optics::{Heading, Optics};
+use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, SLOTS, TAIL};
+use optics::{BlockEchoes, Optics};
 use planner::{Mode, PacketPlan, Planner};
 
 /// An emulated HDL-64E.
@@ -222,36 +220,31 @@ impl Hdl64e {
             let azimuth_centideg = ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000;
             let out = wire::begin_block(out, block.bank.flag(), azimuth_centideg);
             let is_in_view = plan.mode.view.contains(turns.rem_euclid(1.0));
-            let heading = Heading::of(azimuth_rad);
-            for (slot, out) in out.iter_mut().enumerate() {
-                let firing = block.first_firing + slot;
-                // Lasers that did not fire were not measured.
-                let fired = sweep.firings.get(firing).filter(|_| is_in_view);
-                let seen = fired.and_then(|_| returns.get(firing));
-                let echo = seen
-                    .and_then(|seen| if block.is_second_return { seen.second } else { seen.first });
-                let point = fired.zip(echo).and_then(|(fired, echo)| {
-                    let turned_rad = sweep.azimuth_at(fired.offset_ns.into()) - azimuth_rad;
-                    self.point(block.bank.first_laser() + slot, heading.turned(turned_rad), echo)
-                });
-                points += u32::from(point.is_some());
+            let mut echoes = BlockEchoes::default();
+            // Lasers that did not fire were not measured.
+            let fired = sweep.firings.iter().zip(returns).skip(block.first_firing).take(SLOTS);
+            for (slot, (fired, seen)) in fired.enumerate().filter(|_| is_in_view) {
+                let echo = if block.is_second_return { seen.second } else { seen.first };
+                let Some(echo) = echo else { continue };
+                let now_rad = sweep.azimuth_at(fired.offset_ns.into());
+                echoes.turned_rad[slot] = now_rad - azimuth_rad;
+                echoes.range_m[slot] = echo.range_m.into();
+                echoes.intensity[slot] = echo.intensity.into();
+            }
+            let bank = block.bank.first_laser() / SLOTS;
+            let seen = self.optics.raw_points(bank, azimuth_rad, &echoes);
+            for (slot, (point, out)) in seen.into_iter().zip(out).enumerate() {
+                points += u32::from(point.distance > 0);
                 let [low, high] = self.dark_intensity;
-                let dark = || Point {
-                    distance: 0,
-                    intensity: noise.whole(firing, Quantity::DarkIntensity, low, high),
+                let dark = || {
+                    let firing = block.first_firing + slot;
+                    let intensity = noise.whole(firing, Quantity::DarkIntensity, low, high);
+                    Point { distance: 0, intensity }
                 };
-                *out = point.unwrap_or_else(dark).bytes();
+                *out = if point.distance > 0 { point } else { dark() }.bytes();
             }
         }
         points
-    }
-
-    /// The raw point from which drivers compute `echo`, for the laser `laser` and the rotor azimuth `rotor`. `None` if
-    /// the raw distance does not fit into its field.
-    fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
-        let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
-        let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
-        Some(Point { distance, intensity })
     }
 
     /// Executes a command, if the device supports it.

@@ -7,14 +7,17 @@
 //! and y by amounts that are linear in |x| and |y| of the point (HDL-64E S2 manual, appendix F). With `dx` for
 //! `distance_x_m`, the shift of x is `cx = kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`. The shift of y
 //! is computed in the same way, with 1.93 instead of 2.40. Along the beam, the range is `D (1 + slope) + shift`, which
-//! [`Optics::raw_distance`] solves for `D`. The corrections across the beam differ for x and y; no raw distance can
+//! [`Optics::raw_points`] solves for `D`. The corrections across the beam differ for x and y; no raw distance can
 //! compensate them.
+
+use fearless_simd::{Level, dispatch};
 
 use crate::hdl64e::profile::{
     CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
     NEAR_POINT_Y_M,
 };
 use crate::sensors::pattern::LaserGeometry;
+use crate::wire::velodyne::{Point, SLOTS};
 
 /// Raw distance unit, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
@@ -22,67 +25,78 @@ const COUNTS_PER_M: f64 = 500.0;
 /// Smallest raw distance at which velodyne-decoder applies no near-point corrections, in units of 2 mm.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
 
+/// One value for each laser of a bank, or for each slot of a block.
+pub type Lanes = [f64; SLOTS];
+
 /// The optics of one unit.
 #[derive(Clone, Debug)]
 pub struct Optics {
-    lasers: Vec<Laser>,
+    lasers: Vec<LaserCalibration>,
+    /// The lasers' values for raw distances, bank by bank.
+    banks: Vec<BankOptics>,
     reading: CalibrationReading,
 }
 
-/// Calibration of a laser, with derived values.
-#[derive(Clone, Debug)]
-struct Laser {
-    calibration: LaserCalibration,
-    sin_vertical: f64,
-    cos_vertical: f64,
-    /// Azimuth of the beam relative to the rotor: the negative rotational correction.
-    rotation: Heading,
-    two_point: Option<TwoPoint>,
-    /// Intensity correction: 256 times the focal slope, and the square of 1 - focal distance / 131 m.
-    focal: [f64; 2],
-}
-
-/// Near-point corrections of a laser; see the description of the module.
-#[derive(Clone, Copy, Debug)]
-struct TwoPoint {
-    x: Axis,
-    y: Axis,
-    /// Weights with which drivers add the x and the y correction to z, each multiplied by the squared sine of the vertical
-    /// angle.
-    steep: [f64; 2],
+/// Calibration of the lasers of a bank, with derived values. All near-point corrections of a laser without such
+/// corrections are zero.
+#[derive(Clone, Debug, Default)]
+struct BankOptics {
+    distance_m: Lanes,
+    /// Sine and cosine of the beam's azimuth relative to the rotor: the negative rotational correction.
+    rotation: [Lanes; 2],
+    /// Near-point corrections along x and y.
+    axes: [AxisOptics; 2],
     /// Squared cosine of the vertical angle.
-    level: f64,
+    level: Lanes,
     /// Exit point of the beam that drivers assume: along the heading and to its left, metres.
-    exit_m: [f64; 2],
+    exit_m: [Lanes; 2],
+    /// Intensity correction: 256 times the focal slope, and the square of 1 - focal distance / 131 m.
+    focal: [Lanes; 2],
 }
 
-/// Near-point correction along x or y.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
+/// Near-point correction of each laser along x or y; see the description of the module.
+#[derive(Clone, Debug, Default)]
+struct AxisOptics {
     /// Increase of the correction per metre along the axis.
-    gain: f64,
+    gain: Lanes,
     /// Increase of the correction per metre of range, for a beam with the azimuth of the axis: `gain` times the cosine
     /// of the vertical angle.
-    gain_along_beam: f64,
+    gain_along_beam: Lanes,
     /// Value of `cx` or `cy` (see the description of the module) at the coordinate 0, metres.
-    at_zero_m: f64,
+    at_zero_m: Lanes,
+    /// Weight with which drivers add the correction to z, multiplied by the squared sine of the vertical angle.
+    steep: Lanes,
+}
+
+/// The echoes of a block, by slot.
+#[derive(Clone, Debug)]
+pub struct BlockEchoes {
+    /// Rotation of the rotor since the block's azimuth was taken, rad; at most 0.05.
+    pub turned_rad: Lanes,
+    /// Range along the beam, metres; infinite without an echo.
+    pub range_m: Lanes,
+    /// Intensity: 1 is full scale.
+    pub intensity: Lanes,
+}
+
+impl Default for BlockEchoes {
+    /// No echoes.
+    fn default() -> Self {
+        let zeros = [0.0; SLOTS];
+        Self { turned_rad: zeros, range_m: [f64::INFINITY; SLOTS], intensity: zeros }
+    }
 }
 
 /// Sine and cosine of an azimuth.
 #[derive(Clone, Copy, Debug)]
-pub struct Heading {
+struct Heading {
     sin: f64,
     cos: f64,
 }
 
 impl Heading {
-    /// The heading of `azimuth_rad`.
-    pub fn of(azimuth_rad: f64) -> Self {
-        let (sin, cos) = libm::sincos(azimuth_rad);
-        Self { sin, cos }
-    }
-
     /// Heading of the sum of two azimuths.
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self {
             sin: self.sin * other.cos + self.cos * other.sin,
@@ -92,7 +106,8 @@ impl Heading {
 
     /// Heading after a further rotation by `small_rad`, such as the rotation of the rotor during a block. The magnitude
     /// of `small_rad` is at most 0.05.
-    pub fn turned(self, small_rad: f64) -> Self {
+    #[inline(always)]
+    fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
         // Series with an error below 1e-15 in this range; faster than a sine and a cosine per point.
         let sin = small_rad * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
@@ -105,38 +120,32 @@ impl Optics {
     /// Optics of a unit with the calibration `table`. Raw distances are made for drivers that use this table with the
     /// formula `reading`.
     pub fn new(table: &LaserTable, reading: CalibrationReading) -> Self {
-        let laser = |calibration: &LaserCalibration| {
-            let (sin_vertical, cos_vertical) = libm::sincos(calibration.vertical_rad);
-            let is_two_point = match reading {
-                CalibrationReading::Ros => table.two_point_correction,
-                CalibrationReading::VelodyneDecoder => {
-                    calibration.distance_x_m != 0.0 && calibration.distance_y_m != 0.0
-                }
-            };
-            let focal = 1.0 - calibration.focal_distance_m / FOCAL_SCALE_M;
-            Laser {
-                calibration: *calibration,
-                sin_vertical,
-                cos_vertical,
-                rotation: Heading::of(-calibration.rotational_rad),
-                two_point: is_two_point
-                    .then(|| TwoPoint::new(calibration, (sin_vertical, cos_vertical), reading)),
-                focal: [calibration.focal_slope * 256.0, focal * focal],
+        let bank = |lasers: &[LaserCalibration]| {
+            let mut bank = BankOptics::default();
+            for (slot, laser) in lasers.iter().enumerate() {
+                let has_near_points = match reading {
+                    CalibrationReading::Ros => table.two_point_correction,
+                    CalibrationReading::VelodyneDecoder => {
+                        laser.distance_x_m != 0.0 && laser.distance_y_m != 0.0
+                    }
+                };
+                bank.set(slot, laser, has_near_points.then_some(reading));
             }
+            bank
         };
-        Self { lasers: table.lasers.iter().map(laser).collect(), reading }
+        let banks = table.lasers.chunks(SLOTS).map(bank).collect();
+        Self { lasers: table.lasers.clone(), banks, reading }
     }
 
     /// Geometry of each laser's beam, by laser id.
     pub fn geometry(&self) -> Vec<LaserGeometry> {
-        let geometry = |laser: &Laser| {
-            let c = &laser.calibration;
+        let geometry = |c: &LaserCalibration| {
             let (exit_forward_m, exit_up_m) = match self.reading {
                 CalibrationReading::VelodyneDecoder => (0.0, c.vertical_offset_m),
-                CalibrationReading::Ros => (
-                    -c.vertical_offset_m * laser.sin_vertical,
-                    c.vertical_offset_m * laser.cos_vertical,
-                ),
+                CalibrationReading::Ros => {
+                    let (sin_vertical, cos_vertical) = libm::sincos(c.vertical_rad);
+                    (-c.vertical_offset_m * sin_vertical, c.vertical_offset_m * cos_vertical)
+                }
             };
             LaserGeometry {
                 elevation_rad: c.vertical_rad,
@@ -149,95 +158,113 @@ impl Optics {
         self.lasers.iter().map(geometry).collect()
     }
 
-    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`; `None` if the
-    /// result is outside 1..=65535.
-    #[inline(never)] // inlined into the loop over a packet's points it is 5 % slower
-    pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
-        /// Smallest unrounded raw distance that is rounded to [`FAR_POINT_RAW`].
-        const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
-        let laser = &self.lasers[laser];
-        let counts_of =
-            |distance_m: f64| (distance_m - laser.calibration.distance_m) * COUNTS_PER_M;
-        let counts = match &laser.two_point {
-            None => counts_of(range_m),
-            Some(two_point) => {
-                let (slope, shift) = two_point.along(rotor.plus(laser.rotation));
-                let near = counts_of((range_m - shift) / (1.0 + slope));
-                let (far, last_near) = (counts_of(range_m), FAR_POINT_RAW - 1.0);
-                if self.reading == CalibrationReading::Ros || near < FAR_COUNTS {
-                    near
-                } else if far >= FAR_COUNTS {
-                    far
-                // Near-point corrections end at the far point, where the computed range jumps. No raw distance gives a range
-                // inside this jump; the nearer end is used.
-                } else if near - last_near < FAR_POINT_RAW - far {
-                    last_near
-                } else {
-                    FAR_POINT_RAW
-                }
-            }
-        };
-        // Half counts are rounded up; the rounding of the firmware is unknown.
-        let raw = counts + 0.5;
-        (1.0..65_536.0).contains(&raw).then_some(raw as u16)
+    /// Raw points of a block, from which drivers compute `echoes`. The distance is 0 without an echo, and if the raw
+    /// distance does not fit into its field. `bank` is the index of the block's bank; `azimuth_rad` is the block's azimuth.
+    pub fn raw_points(
+        &self,
+        bank: usize,
+        azimuth_rad: f64,
+        echoes: &BlockEchoes,
+    ) -> [Point; SLOTS] {
+        let (sin, cos) = libm::sincos(azimuth_rad);
+        let (rotor, bank) = (Heading { sin, cos }, &self.banks[bank]);
+        dispatch!(Level::new(), _simd => {
+            let distance: Lanes =
+                std::array::from_fn(|slot| self.raw_distance(bank, slot, rotor, echoes));
+            std::array::from_fn(|slot| Point {
+                distance: distance[slot] as u16,
+                intensity: bank.raw_intensity(slot, distance[slot], echoes.intensity[slot]),
+            })
+        })
     }
 
-    /// Intensity byte from which a driver computes `intensity` (0..=1, 1 is full scale) at a raw distance. The driver adds a
-    /// focal correction; it is subtracted here.
-    pub fn raw_intensity(&self, laser: usize, raw_distance: u16, intensity: f64) -> u8 {
-        let [slope, focal] = self.lasers[laser].focal;
-        let distance = 1.0 - f64::from(raw_distance) / 65_535.0;
-        let added = slope * (focal - distance * distance).abs();
-        // A cast saturates at 0 and 255.
-        (intensity * 255.0 - added + 0.5) as u8
+    /// Raw distance of an echo, a whole number; 0 without an echo, and if the result is outside 1..=65535.
+    #[inline(always)]
+    fn raw_distance(
+        &self,
+        bank: &BankOptics,
+        slot: usize,
+        rotor: Heading,
+        echoes: &BlockEchoes,
+    ) -> f64 {
+        /// Smallest unrounded raw distance that is rounded to [`FAR_POINT_RAW`].
+        const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
+        const LAST_NEAR: f64 = FAR_POINT_RAW - 1.0;
+        let counts_of = |distance_m: f64| (distance_m - bank.distance_m[slot]) * COUNTS_PER_M;
+        let range_m = echoes.range_m[slot];
+        let [sin, cos] = [bank.rotation[0][slot], bank.rotation[1][slot]];
+        let heading = rotor.turned(echoes.turned_rad[slot]).plus(Heading { sin, cos });
+        let (slope, shift_m) = bank.near_points(slot, heading);
+        let near = counts_of((range_m - shift_m) / (1.0 + slope));
+        let far = counts_of(range_m);
+        // Near-point corrections end at the far point, where the computed range jumps. No raw distance gives a range
+        // inside this jump; the nearer end is used.
+        let is_at_near_end = near - LAST_NEAR < FAR_POINT_RAW - far;
+        let at_jump = if is_at_near_end { LAST_NEAR } else { FAR_POINT_RAW };
+        let beyond = if far >= FAR_COUNTS { far } else { at_jump };
+        let is_near = self.reading == CalibrationReading::Ros || near < FAR_COUNTS;
+        // Half counts are rounded up; the rounding of the firmware is unknown.
+        let raw = (if is_near { near } else { beyond } + 0.5).trunc();
+        if (1.0..65_536.0).contains(&raw) { raw } else { 0.0 }
     }
 }
 
-impl TwoPoint {
-    fn new(
-        c: &LaserCalibration,
-        (sin_vertical, cos_vertical): (f64, f64),
-        reading: CalibrationReading,
-    ) -> Self {
-        let axis = |near_m: f64, near_correction_m: f64| {
-            let gain = (c.distance_m - near_correction_m) / (FAR_POINT_M - near_m);
-            Axis {
-                gain,
-                gain_along_beam: gain * cos_vertical,
-                at_zero_m: near_correction_m - c.distance_m - gain * near_m,
-            }
-        };
-        let (exit_m, [z_x, z_y]) = match reading {
+impl BankOptics {
+    /// Sets the values of the laser in `slot`; `near_points` is the reading of its near-point corrections, if it has such
+    /// corrections.
+    fn set(&mut self, slot: usize, c: &LaserCalibration, near_points: Option<CalibrationReading>) {
+        let (sin_vertical, cos_vertical) = libm::sincos(c.vertical_rad);
+        self.distance_m[slot] = c.distance_m;
+        let (sin, cos) = libm::sincos(-c.rotational_rad);
+        [self.rotation[0][slot], self.rotation[1][slot]] = [sin, cos];
+        let focal = 1.0 - c.focal_distance_m / FOCAL_SCALE_M;
+        [self.focal[0][slot], self.focal[1][slot]] = [c.focal_slope * 256.0, focal * focal];
+        let Some(reading) = near_points else { return };
+        let (exit_m, shares_of_z) = match reading {
             CalibrationReading::VelodyneDecoder => ([0.0; 2], [0.5, 0.5]),
             CalibrationReading::Ros => {
                 ([-c.vertical_offset_m * sin_vertical, c.horizontal_offset_m], [0.0, 1.0])
             }
         };
-        let steep = sin_vertical * sin_vertical;
-        Self {
-            x: axis(NEAR_POINT_X_M, c.distance_x_m),
-            y: axis(NEAR_POINT_Y_M, c.distance_y_m),
-            steep: [steep * z_x, steep * z_y],
-            level: cos_vertical * cos_vertical,
-            exit_m,
+        [self.exit_m[0][slot], self.exit_m[1][slot]] = exit_m;
+        self.level[slot] = cos_vertical * cos_vertical;
+        let near = [(NEAR_POINT_X_M, c.distance_x_m), (NEAR_POINT_Y_M, c.distance_y_m)];
+        for ((axis, share_of_z), (near_m, near_correction_m)) in
+            self.axes.iter_mut().zip(shares_of_z).zip(near)
+        {
+            let gain = (c.distance_m - near_correction_m) / (FAR_POINT_M - near_m);
+            axis.gain[slot] = gain;
+            axis.gain_along_beam[slot] = gain * cos_vertical;
+            axis.at_zero_m[slot] = near_correction_m - c.distance_m - gain * near_m;
+            axis.steep[slot] = sin_vertical * sin_vertical * share_of_z;
         }
     }
 
     /// Slope and shift (metres) of the near-point correction along a beam with this heading. From the distance `D`, the
     /// raw distance plus `distance_m`, a driver computes the range `D (1 + slope) + shift`.
-    fn along(&self, Heading { sin, cos }: Heading) -> (f64, f64) {
-        let [forward, left] = self.exit_m;
-        let (offset_x, offset_y) = (forward * sin - left * cos, forward * cos + left * sin);
-        // |x| = D cos(vertical) |sin a| + offset along the same axis.
-        let correction = |axis: &Axis, share: f64, offset_m: f64| {
-            let slope = axis.gain_along_beam * share.abs();
-            (slope, axis.gain * offset_m * share.signum() + axis.at_zero_m)
-        };
-        let (slope_x, shift_x) = correction(&self.x, sin, offset_x);
-        let (slope_y, shift_y) = correction(&self.y, cos, offset_y);
-        let share_x = self.level * sin * sin + self.steep[0];
-        let share_y = self.level * cos * cos + self.steep[1];
-        (share_x * slope_x + share_y * slope_y, share_x * shift_x + share_y * shift_y)
+    #[inline(always)]
+    fn near_points(&self, slot: usize, Heading { sin, cos }: Heading) -> (f64, f64) {
+        let [forward, left] = [self.exit_m[0][slot], self.exit_m[1][slot]];
+        let offsets_m = [forward * sin - left * cos, forward * cos + left * sin];
+        let (mut slope, mut shift_m) = (0.0, 0.0);
+        for ((axis, share), offset_m) in self.axes.iter().zip([sin, cos]).zip(offsets_m) {
+            // |x| = D cos(vertical) |sin a| + offset along the same axis.
+            let along = self.level[slot] * share * share + axis.steep[slot];
+            slope += along * (axis.gain_along_beam[slot] * share.abs());
+            shift_m +=
+                along * (axis.gain[slot] * offset_m * 1f64.copysign(share) + axis.at_zero_m[slot]);
+        }
+        (slope, shift_m)
+    }
+
+    /// Intensity byte from which a driver computes `intensity` (0..=1, 1 is full scale) at a raw distance. The driver adds a
+    /// focal correction; it is subtracted here.
+    #[inline(always)]
+    fn raw_intensity(&self, slot: usize, raw_distance: f64, intensity: f64) -> u8 {
+        let distance = 1.0 - raw_distance / 65_535.0;
+        let added = self.focal[0][slot] * (self.focal[1][slot] - distance * distance).abs();
+        // A cast saturates at 0 and 255.
+        (intensity * 255.0 - added + 0.5) as u8
     }
 }
 
@@ -262,6 +289,13 @@ mod tests {
             max_intensity: 235,
         };
         LaserTable { two_point_correction, lasers: vec![laser; 64] }
+    }
+
+    /// Raw point of laser 0 for an echo at `range_m` with this intensity.
+    fn raw(optics: &Optics, azimuth_rad: f64, range_m: f64, intensity: f64) -> Point {
+        let mut echoes = BlockEchoes::default();
+        (echoes.range_m[0], echoes.intensity[0]) = (range_m, intensity);
+        optics.raw_points(0, azimuth_rad, &echoes)[0]
     }
 
     /// The point that a driver computes, by its source code; device axes (x right, y forward, z up).
@@ -314,7 +348,8 @@ mod tests {
             let reading =
                 if is_ros { CalibrationReading::Ros } else { CalibrationReading::VelodyneDecoder };
             let optics = Optics::new(&table(true), reading);
-            let raw = optics.raw_distance(0, Heading::of(azimuth), range).unwrap();
+            let raw = raw(&optics, azimuth, range, 0.5).distance;
+            prop_assert!(raw > 0);
             let [x, y, z] = driver_point(reading, raw, azimuth);
             // Device axes to forward-left-up.
             let point = glam::DVec3::new(y, -x, z);
@@ -332,11 +367,11 @@ mod tests {
         }
 
         #[test]
-        fn a_driver_gets_the_intensity_back(raw in 1..=65_535u16, intensity in 0.0..1.0f64) {
+        fn a_driver_gets_the_intensity_back(range in 3.0..120.0f64, intensity in 0.0..1.0f64) {
             let optics = Optics::new(&table(true), CalibrationReading::VelodyneDecoder);
-            let sent = optics.raw_intensity(0, raw, intensity);
+            let Point { distance, intensity: sent } = raw(&optics, 0.3, range, intensity);
             let focal = (1.0 - 12.0 / 131.0f64).powi(2);
-            let distance = (1.0 - f64::from(raw) / 65_535.0).powi(2);
+            let distance = (1.0 - f64::from(distance) / 65_535.0).powi(2);
             let read = f64::from(sent) + 1.4 * 256.0 * (focal - distance).abs();
             let wanted = intensity * 255.0;
             prop_assert!((read - wanted).abs() <= 0.5 || (sent == 0 && read > wanted));
@@ -347,30 +382,55 @@ mod tests {
     fn a_heading_turns_as_the_functions_say() {
         for step in -50..=50 {
             let small_rad = f64::from(step) * 1e-3;
-            let (turned, exact) =
-                (Heading::of(1.234).turned(small_rad), Heading::of(1.234 + small_rad));
-            assert!((turned.sin - exact.sin).abs() < 1e-15, "{small_rad}");
-            assert!((turned.cos - exact.cos).abs() < 1e-15, "{small_rad}");
+            let ((sin, cos), exact) = (libm::sincos(1.234), libm::sincos(1.234 + small_rad));
+            let turned = Heading { sin, cos }.turned(small_rad);
+            assert!((turned.sin - exact.0).abs() < 1e-15, "{small_rad}");
+            assert!((turned.cos - exact.1).abs() < 1e-15, "{small_rad}");
         }
     }
 
     #[test]
     fn what_a_count_cannot_tell_is_no_return() {
-        let optics = Optics::new(&table(true), CalibrationReading::VelodyneDecoder);
-        let ahead = Heading::of(0.0);
-        assert_eq!(optics.raw_distance(0, ahead, 1.0), None);
-        assert_eq!(optics.raw_distance(0, ahead, 133.0), None);
+        for reading in [CalibrationReading::VelodyneDecoder, CalibrationReading::Ros] {
+            let optics = Optics::new(&table(true), reading);
+            for range_m in [1.0, 133.0, f64::INFINITY] {
+                assert_eq!(raw(&optics, 0.0, range_m, 0.5).distance, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn each_slot_has_its_laser_and_its_turn() {
+        let mut table = table(true);
+        for (index, laser) in table.lasers.iter_mut().enumerate() {
+            laser.rotational_rad += 0.002 * index as f64;
+            laser.distance_m += 0.01 * index as f64;
+        }
+        let optics = Optics::new(&table, CalibrationReading::VelodyneDecoder);
+        let slots = |of: fn(f64) -> f64| std::array::from_fn(|slot| of(slot as f64));
+        let echoes = BlockEchoes {
+            turned_rad: slots(|slot| 1e-4 * slot),
+            range_m: slots(|slot| 4.0 + 3.0 * slot),
+            intensity: slots(|slot| 0.03 * slot),
+        };
+        for bank in 0..2 {
+            let together = optics.raw_points(bank, 0.7, &echoes);
+            for (slot, point) in together.into_iter().enumerate() {
+                table.lasers[0] = optics.lasers[bank * SLOTS + slot];
+                let alone = Optics::new(&table, CalibrationReading::VelodyneDecoder);
+                let azimuth_rad = 0.7 + echoes.turned_rad[slot];
+                let alone = raw(&alone, azimuth_rad, echoes.range_m[slot], echoes.intensity[slot]);
+                assert_eq!(point, alone, "{bank} {slot}");
+            }
+        }
     }
 
     #[test]
     fn the_flag_matters_to_ros_only() {
-        let range = |reading, flag| {
-            let optics = Optics::new(&table(flag), reading);
-            optics.raw_distance(0, Heading::of(1.0), 10.0).unwrap()
-        };
-        let ros = CalibrationReading::Ros;
-        let decoder = CalibrationReading::VelodyneDecoder;
-        assert_ne!(range(ros, true), range(ros, false));
-        assert_eq!(range(decoder, true), range(decoder, false));
+        let distance =
+            |reading, flag| raw(&Optics::new(&table(flag), reading), 1.0, 10.0, 0.5).distance;
+        let (ros, decoder) = (CalibrationReading::Ros, CalibrationReading::VelodyneDecoder);
+        assert_ne!(distance(ros, true), distance(ros, false));
+        assert_eq!(distance(decoder, true), distance(decoder, false));
     }
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Output;
+use crate::sensors::Return;
 use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent, ThresholdTypes};
 
 const MS: u64 = 1_000_000;
