@@ -45,14 +45,16 @@ impl<'world> Actuators<'world> {
         }
     }
 
+    /// Whether commands can move the robot or its joints.
+    pub fn move_anything(&self) -> bool {
+        self.driven.is_some() || self.world.joints.known_until() != SimTime(u64::MAX)
+    }
+
     /// Integrates all motion that no later command can change. `slowest` is the earliest time at which a later command
     /// can be issued. When no more commands follow, `at_least` is the time up to which sensors need the motion.
     /// Returns the time up to which all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
         let joints = &self.world.joints;
-        if self.driven.is_none() && joints.known_until() == SimTime(u64::MAX) {
-            return SimTime(u64::MAX);
-        }
         let until = SimTime(slowest.0.saturating_add(self.ahead_ns));
         // One integration step more, because the target can lie between two steps.
         let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(STEP_NS)));

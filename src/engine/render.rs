@@ -356,8 +356,8 @@ impl<'scope> Renderer<'scope> {
                     device.unasked_from = None;
                     break;
                 };
-                let (start, needed) = (request.start, request.needed_at());
-                device.asked_end = device.asked_end.max(request.end());
+                let (start, end, needed) = (request.start, request.end(), request.needed_at());
+                device.asked_end = device.asked_end.max(end);
                 let job = Job {
                     device: DeviceId(index),
                     request,
@@ -365,7 +365,7 @@ impl<'scope> Renderer<'scope> {
                     body_from_sensor: device.body_from_sensor,
                 };
                 device.requests.push_back(Request::UnderWay { start, needed });
-                if job.request.end() <= known && device.held.is_empty() {
+                if end <= known && device.held.is_empty() {
                     post(&self.jobs, self.stats, device, job);
                 } else {
                     device.held.push_back(job);
@@ -378,6 +378,9 @@ impl<'scope> Renderer<'scope> {
     /// Moves a driven robot as far as no later command can change its motion; returns the time up to which the motion
     /// is known.
     fn move_robot(&mut self) -> SimTime {
+        if !self.wires.actuators.move_anything() {
+            return SimTime(u64::MAX);
+        }
         let slowest = self.slowest();
         let held = self.devices.iter().flat_map(|device| &device.held);
         let last_held = held.map(|job| job.request.end()).max().filter(|_| slowest >= self.end);

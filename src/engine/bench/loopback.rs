@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::timed::{Costs, Meter};
-use crate::timing::clock::MonotonicClock;
+use super::timed::{Costs, Meter, timed_briefly};
+use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 
 /// Largest number of bytes of one write to the byte stream; longer outputs are written in parts.
 const MOST_AT_ONCE: usize = 32 << 10;
@@ -52,29 +52,34 @@ impl Loopback {
         Ok(Self { datagrams: (from, to), bytes, buffer: vec![0; 2 * MOST_AT_ONCE] })
     }
 
-    /// Sends all packets, until nobody sends more. Adds the cost of sending to that of each device.
+    /// Sends all packets, until nobody sends more. Adds the duration of sending to the cost of each device. Returns the
+    /// processor time of this thread without that for reading back, nanoseconds.
     pub(super) fn send_all(
         &mut self,
         packets: &Receiver<Waiting>,
         costs: &[Arc<Costs>],
         meter: Meter,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
+        let before_ns = thread_cpu_ns();
+        let mut reading_ns = 0;
         let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
         let mut unread = (0, 0);
         loop {
             match packets.try_recv() {
                 Ok(Waiting { device, is_datagram, bytes }) => {
-                    let (outcome, took) = meter.measure(|| self.send(is_datagram, &bytes));
+                    let (outcome, took) = timed_briefly(|| self.send(is_datagram, &bytes));
                     outcome?;
                     costs[device].count_sent(took);
                     unread = (unread.0 + 1, unread.1 + bytes.len());
                     if unread.0 >= DRAINED_AFTER.0 || unread.1 >= DRAINED_AFTER.1 {
-                        self.drain();
+                        reading_ns += meter.measure(|| self.drain()).1;
                         unread = (0, 0);
                     }
                 }
                 Err(TryRecvError::Empty) => clock.rest(PAUSE),
-                Err(TryRecvError::Disconnected) => return Ok(()),
+                Err(TryRecvError::Disconnected) => {
+                    return Ok((thread_cpu_ns() - before_ns).saturating_sub(reading_ns));
+                }
             }
         }
     }

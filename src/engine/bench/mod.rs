@@ -21,7 +21,7 @@ use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, caster, default_workers};
 use crate::config::rig::Rig;
 use crate::time::SimTime;
-use crate::timing::clock::{Stopwatch, epoch_now_or};
+use crate::timing::clock::{Stopwatch, epoch_now_or, thread_cpu_ns};
 
 /// Processor time of the parts of a rig's work, seconds for each simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -30,9 +30,9 @@ pub struct Stages {
     pub cast_s: f64,
     /// Time for echoes, errors and weather of the sensors, and for all measurements without rays.
     pub physics_s: f64,
-    /// Time for building packets from measurements.
+    /// Time of the thread that plans measurements and builds packets from them.
     pub packing_s: f64,
-    /// Time for submitting packets to the kernel.
+    /// Time of the thread that submits packets to the kernel.
     pub sending_s: f64,
 }
 
@@ -138,7 +138,8 @@ pub fn bench(
     let mut reached = SimTime::ZERO;
     let stats = RenderStats::new(rig.devices.len());
     let (packets, waiting) = bounded(MOST_WAITING);
-    std::thread::scope(|scope| {
+    let before_ns = thread_cpu_ns();
+    let sending_ns = std::thread::scope(|scope| {
         let sending = scope.spawn(|| {
             let waiting = waiting; // closed when the thread ends, so that nobody waits for room
             loopback.send_all(&waiting, &costs, meter)
@@ -154,15 +155,19 @@ pub fn bench(
             packets.send(Waiting { device, is_datagram, bytes: bytes.to_vec() })
         });
         drop(packets);
-        sending.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        rendered.map_err(io::Error::other)
+        let sending_ns = sending.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        rendered.map_err(io::Error::other).map(|()| sending_ns)
     })?;
+    let packing_ns = (thread_cpu_ns() - before_ns).saturating_sub(stats.moving_ns());
     let took_s = watch.elapsed().as_secs_f64();
     let workers = caster::workers(rig, world.caster.as_ref(), 0);
     let has_gpu = world.caster.in_flight() > 1;
     let processors = default_workers();
     let simulated_s = duration.as_secs_f64();
-    let taken: Vec<Stages> = costs.iter().map(|costs| costs.stages(simulated_s)).collect();
+    let mut taken: Vec<Stages> = costs.iter().map(|costs| costs.stages(simulated_s)).collect();
+    let per_second = |taken_ns: u64| taken_ns as f64 * 1e-9 / simulated_s;
+    share_out(&mut taken, per_second(packing_ns), |stages| &mut stages.packing_s);
+    share_out(&mut taken, per_second(sending_ns), |stages| &mut stages.sending_s);
     let stages = taken.iter().fold(Stages::default(), |sum, one| sum.plus(*one));
     let devices = rig.devices.iter().zip(&costs).zip(taken).map(|((device, costs), taken)| {
         let total_s = stages.total_s();
@@ -198,6 +203,15 @@ pub fn bench(
         simulated_s,
         took_s,
     })
+}
+
+/// Splits `total_s`, the time of a thread, among the devices in proportion to the time of one stage; `of` selects the
+/// stage.
+fn share_out(all: &mut [Stages], total_s: f64, of: impl Fn(&mut Stages) -> &mut f64) {
+    let sum_s: f64 = all.iter_mut().map(|stages| *of(stages)).sum();
+    if sum_s > 0.0 {
+        all.iter_mut().for_each(|stages| *of(stages) *= total_s / sum_s);
+    }
 }
 
 /// Returns the resource with the highest load, and this load in real time as a share of the resource's capacity.
