@@ -294,10 +294,10 @@ def points(bench, result):
     times = [seconds(frame.timestamp) for frame in frames]
     samples = inertial_packets(bench)
     truth = bench.truth_of(float(np.ceil(max(np.max(time_s) for time_s in times) + 0.5)))
-    step_m = 0.003 if IS_OLD_CLIENT else 0.008 if bench.case.udp_profile in LOW else 0.001
+    step_m = 0.008 if bench.case.udp_profile in LOW else 0.001
     worst_m, worst_sdk_m, count = 0.0, 0.0, 0
     # Half a step, and what the ray caster's single precision and the truth's straight lines between rows leave.
-    limit_m = (0.0015 if IS_OLD_CLIENT else 0.0005) + 0.0006
+    limit_m = 0.0005 + 0.0006
     for frame, time_s in zip(frames, times):
         time_of = np.broadcast_to(time_s[None], (frame.h, columns)).ravel()
         wanted_m = room.to_walls(truth, time_of, begin.reshape(-1, 3), direction.reshape(-1, 3)) + origin_m

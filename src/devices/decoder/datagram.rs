@@ -247,7 +247,7 @@ pub struct Shot {
 pub struct CloudPoint {
     /// Position in the sensor frame (forward, left, up), metres.
     pub position_m: DVec3,
-    /// Corrected intensity, 0..=255.
+    /// Corrected intensity, 0..=255; up to 65535 from an Ouster with firmware 2.0.
     pub intensity: f64,
     /// Index of the laser in [`PointSource::elevations_rad`].
     pub laser: usize,

@@ -1,6 +1,6 @@
-//! Commands of hosts: under `sensor/cmd` for firmware up to 3.0, and at TCP port 7501 for firmware 2.0.
+//! Commands of hosts: under `sensor/cmd`, and at TCP port 7501 for firmware 2.0.
 //!
-//! Sources: TCP API guide; the requests of ouster-sdk 0.15.1 to firmware 2.0, and of 1.0.1 to later firmware.
+//! Sources: TCP API guide; the requests of ouster-sdk 0.15.1 to firmware 2.0 and 3.1, and of 1.0.1 to firmware 2.5.
 
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
 impl Ouster {
-    /// Executes a command of the host `from`; returns the content of the answer: a document, the empty object
-    /// or the name of the command. `None`: unknown command.
+    /// Executes a command of the host `from`; returns the content of the answer: a document, the value of a parameter,
+    /// the empty object or the name of the command. `None`: unknown command.
     pub(super) fn carry_out(
         &mut self,
         command: &str,
@@ -24,14 +24,26 @@ impl Ouster {
         from: IpAddr,
     ) -> Result<Option<Value>, Refusal> {
         Ok(Some(match command {
-            "get_config_param" => match arguments {
-                "active" => Value::Object(self.control.active.clone()),
-                "staged" => Value::Object(self.control.staged.clone()),
-                _ => return Err(Refusal(400, "args are active or staged".to_owned())),
-            },
+            "get_config_param" => {
+                let (which, key) = arguments.split_once(' ').unwrap_or((arguments, ""));
+                let values = match which {
+                    "active" => &self.control.active,
+                    "staged" => &self.control.staged,
+                    _ => return Err(Refusal(400, "args are active or staged".to_owned())),
+                };
+                match key.trim() {
+                    "" => Value::Object(values.clone()),
+                    key => values.get(key).cloned().ok_or_else(|| config::unknown(key))?,
+                }
+            }
             "set_config_param" => {
                 let wanted = match arguments.split_once(' ') {
-                    Some((".", text)) => config::object(text.as_bytes())?,
+                    Some((".", text)) => {
+                        let mut wanted = config::object(text.as_bytes())?;
+                        // Clients send keys of all firmware in an object; a unit ignores those that it lacks.
+                        wanted.retain(|key, _| config::has(&self.profile, key));
+                        wanted
+                    }
                     Some((key, text)) => {
                         // Text values can come without quotes.
                         let value = serde_json::from_str(text);
@@ -48,7 +60,7 @@ impl Ouster {
                 json!({})
             }
             "reinitialize" => {
-                self.reinitialise();
+                self.reinitialise(self.control.staged.clone())?;
                 json!({})
             }
             "save_config_params" => {
@@ -62,7 +74,8 @@ impl Ouster {
         }))
     }
 
-    pub(super) fn stage(&mut self, wanted: &Values, from: IpAddr) -> Result<(), Refusal> {
+    /// Stages `wanted`. Each value must be possible; whether they go together is checked when they become active.
+    fn stage(&mut self, wanted: &Values, from: IpAddr) -> Result<(), Refusal> {
         let staged = &self.control.staged;
         self.control.staged = config::merged(&self.profile, staged, wanted, from)?;
         Ok(())
@@ -90,14 +103,12 @@ impl Ouster {
             "save_config_params" => Ok(None),
             "get_config_txt" => Ok(Some(Value::Object(self.control.persisted.clone()))),
             "get_time_info" => Ok(documents::of_path(self, "time/sensor")),
-            "get_alerts" => Ok(documents::of_path(self, "sensor/alerts")),
+            "get_alerts" => documents::alerts(self, arguments).map(Some).map_err(Refusal::from),
             command => self.carry_out(command, arguments, from),
         };
         match answer {
-            Ok(Some(Value::Object(object))) if !object.is_empty() => {
-                Value::Object(object).to_string()
-            }
-            Ok(Some(_)) => command.clone(),
+            Ok(Some(answer)) if answer == json!({}) || answer == json!(command) => command.clone(),
+            Ok(Some(answer)) => answer.to_string(),
             Ok(None) => NOT_RECOGNISED.to_owned(),
             Err(Refusal(_, why)) => format!("error: {why}"),
         }

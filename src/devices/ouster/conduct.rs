@@ -15,7 +15,7 @@ pub(super) fn tables(profile: &OusterProfile) -> Vec<CommandTable> {
             }
             "sensor/metadata/calibration_status" => interface.has_calibration_status,
             "sensor/metadata/imu_data_format" => interface.has_return_order,
-            _ if path.contains("/cmd/") => interface.has_commands,
+            "system/cmd/reboot" => interface.has_reboot_command,
             _ => true,
         };
         if !is_there && row.conduct != Conduct::NotMade {

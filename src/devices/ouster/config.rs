@@ -1,7 +1,8 @@
 //! Configuration of an Ouster: JSON values by key, each with its limits.
 //!
 //! Values are stored as clients write them, because clients compare the values they read with the ones they
-//! wrote. A configuration is checked as a whole before it takes effect ([`Effective::of`]).
+//! wrote. Each value is checked when it is staged ([`merged`]), the configuration as a whole before it takes effect
+//! ([`Effective::of`]).
 
 use std::net::IpAddr;
 
@@ -26,19 +27,22 @@ enum Kind {
     Boolean,
     /// A window: two angles in thousandths of a degree.
     Window,
-    Number,
-    Text,
+    /// One of these numbers.
+    Number(&'static [f64]),
+    /// Text that the function accepts.
+    Text(fn(&OusterProfile, &str) -> Result<(), String>),
 }
 
 const POLARITIES: Kind = Kind::Word(&["ACTIVE_HIGH", "ACTIVE_LOW"]);
 const PORT: Kind = Kind::Whole(0, 65_535);
 const RANGES: Kind = Kind::Word(&["NORMAL", "EXTENDED"]);
+const HOST: Kind = Kind::Text(|_, address| host_of(address).map(|_| ()));
 
 /// All keys of firmware 2.5.
 const KEYS: [(&str, Kind); 23] = [
     ("azimuth_window", Kind::Window),
     ("columns_per_packet", Kind::Whole(COLUMNS as i64, COLUMNS as i64)),
-    ("lidar_mode", Kind::Text),
+    ("lidar_mode", Kind::Text(|profile, word| lidar_mode_of(profile, word).map(|_| ()))),
     (
         "multipurpose_io_mode",
         Kind::Word(&[
@@ -57,18 +61,18 @@ const KEYS: [(&str, Kind); 23] = [
     ("operating_mode", Kind::Word(&["NORMAL", "STANDBY"])),
     ("phase_lock_enable", Kind::Boolean),
     ("phase_lock_offset", Kind::Whole(0, 360_000)),
-    ("signal_multiplier", Kind::Number),
+    ("signal_multiplier", Kind::Number(&window::MULTIPLIERS)),
     ("sync_pulse_in_polarity", POLARITIES),
     ("sync_pulse_out_angle", Kind::Whole(0, 360)),
     ("sync_pulse_out_frequency", Kind::Whole(1, 1000)),
     ("sync_pulse_out_polarity", POLARITIES),
     ("sync_pulse_out_pulse_width", Kind::Whole(0, 1000)),
-    ("timestamp_mode", Kind::Text),
-    ("udp_dest", Kind::Text),
+    ("timestamp_mode", Kind::Text(|_, word| timestamp_mode_of(word).map(|_| ()))),
+    ("udp_dest", HOST),
     ("udp_port_imu", PORT),
     ("udp_port_lidar", PORT),
     ("udp_profile_imu", Kind::Word(&["LEGACY"])),
-    ("udp_profile_lidar", Kind::Text),
+    ("udp_profile_lidar", Kind::Text(|profile, word| format_of(profile, word).map(|_| ()))),
 ];
 
 /// Keys of firmware 2.5 that firmware 2.0 lacks.
@@ -76,7 +80,7 @@ const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 
 /// Additional keys of firmware 2.0 that later keys replaced: the flag for the operating mode, and the destination.
-const EARLY_KEYS: [(&str, Kind); 2] = [(AUTO_START, Kind::Whole(0, 1)), (UDP_IP, Kind::Text)];
+const EARLY_KEYS: [(&str, Kind); 2] = [(AUTO_START, Kind::Whole(0, 1)), (UDP_IP, HOST)];
 const AUTO_START: &str = "auto_start_flag";
 const UDP_IP: &str = "udp_ip";
 
@@ -194,7 +198,8 @@ fn take_early_words(old: &Values, values: &mut Values) {
     repeat_in_early_words(values);
 }
 
-/// Returns `values` with the changes of `wanted`. A destination `@auto` becomes the address `caller`.
+/// Returns `values` with the changes of `wanted`. A destination `@auto` becomes the address `caller`. Each value is
+/// checked, but not whether the values go together.
 ///
 /// # Errors
 /// Returns a description of the first value that the unit does not support.
@@ -206,19 +211,23 @@ pub fn merged(
 ) -> Result<Values, String> {
     let mut merged = values.clone();
     for (key, value) in wanted {
-        let kind = kind_of(profile, key).ok_or_else(|| format!("no parameter {key}"))?;
-        check(key, &kind.1, value)?;
+        let kind = kind_of(profile, key).ok_or_else(|| unknown(key))?;
         let value = match (key.as_str(), value.as_str()) {
-            ("udp_dest" | UDP_IP, Some(AUTO)) => json!(caller.to_string()),
+            ("udp_dest" | UDP_IP, Some(AUTO)) => json!(caller.to_canonical().to_string()),
             _ => value.clone(),
         };
+        check(profile, key, &kind.1, &value)?;
         merged.insert(key.clone(), value);
     }
     if profile.interface.has_tcp_commands {
         take_early_words(values, &mut merged);
     }
-    Effective::of(profile, &merged)?;
     Ok(merged)
+}
+
+/// Refusal of an unknown parameter.
+pub(super) fn unknown(key: &str) -> String {
+    format!("no parameter {key}")
 }
 
 /// Parses a host's text, which must be a JSON object, as keys and values.
@@ -242,7 +251,7 @@ fn kind_of(profile: &OusterProfile, key: &str) -> Option<&'static (&'static str,
     keys.chain(later).chain(early).find(|(name, _)| *name == key)
 }
 
-fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
+fn check(profile: &OusterProfile, key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
     let wrong = |allowed: String| Err(format!("{key} cannot be {value}; allowed: {allowed}"));
     let whole = |value: &Value, low: i64, high: i64| {
         value.as_i64().is_some_and(|number| (low..=high).contains(&number))
@@ -258,10 +267,37 @@ fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
             Some([from, to]) if whole(from, 0, 360_000) && whole(to, 0, 360_000) => Ok(()),
             _ => wrong("two angles of 0 to 360000".to_owned()),
         },
-        Kind::Number if value.is_number() => Ok(()),
-        Kind::Number => wrong("a number".to_owned()),
-        Kind::Text if value.is_string() => Ok(()),
-        Kind::Text => wrong("text".to_owned()),
+        Kind::Number(all) if value.as_f64().is_some_and(|number| all.contains(&number)) => Ok(()),
+        Kind::Number(all) => wrong(all.iter().map(f64::to_string).collect::<Vec<_>>().join(", ")),
+        Kind::Text(accepts) => match value.as_str() {
+            Some(text) => accepts(profile, text),
+            None => wrong("text".to_owned()),
+        },
+    }
+}
+
+fn lidar_mode_of(profile: &OusterProfile, word: &str) -> Result<LidarMode, String> {
+    let mode = LidarMode::of_word(word).filter(|mode| profile.modes.contains(mode));
+    mode.ok_or_else(|| format!("lidar_mode cannot be {word}"))
+}
+
+fn format_of(profile: &OusterProfile, word: &str) -> Result<LidarFormat, String> {
+    let format = profile.packet.formats.iter().copied().find(|format| format.name() == word);
+    format.ok_or_else(|| format!("udp_profile_lidar cannot be {word}"))
+}
+
+fn timestamp_mode_of(word: &str) -> Result<TimestampMode, String> {
+    let mode = TimestampMode::WORDS.into_iter().find(|(own, _)| *own == word);
+    mode.map(|(_, mode)| mode).ok_or_else(|| format!("timestamp_mode cannot be {word}"))
+}
+
+/// The destination that `address` names; `None` for an empty text, with which nothing is sent.
+fn host_of(address: &str) -> Result<Option<IpAddr>, String> {
+    match address {
+        "" => Ok(None),
+        address => address.parse::<IpAddr>().map(Some).map_err(|_| {
+            format!("the destination cannot be {address}; allowed: an IP address, {AUTO}, \"\"")
+        }),
     }
 }
 
@@ -269,19 +305,15 @@ impl Effective {
     /// Derives the effective settings from the configuration `values`, which has only known keys.
     ///
     /// # Errors
-    /// Returns a description of the unsupported value.
+    /// Returns a description of the value that is unsupported or does not go with the others.
     pub fn of(profile: &OusterProfile, values: &Values) -> Result<Self, String> {
         let text = |key: &str| values.get(key).and_then(Value::as_str).unwrap_or_default();
         let whole = |key: &str| values.get(key).and_then(Value::as_i64).unwrap_or_default();
-        let mode = LidarMode::of_word(text("lidar_mode"));
-        let lidar_mode = mode
-            .filter(|mode| profile.modes.contains(mode))
-            .ok_or_else(|| format!("lidar_mode cannot be {}", text("lidar_mode")))?;
+        let lidar_mode = lidar_mode_of(profile, text("lidar_mode"))?;
         // Firmware without the key `udp_profile_lidar` has one packet format.
         let only = profile.packet.formats[0].name();
         let wanted = values.get("udp_profile_lidar").and_then(Value::as_str).unwrap_or(only);
-        let format = profile.packet.formats.iter().copied().find(|format| format.name() == wanted);
-        let format = format.ok_or_else(|| format!("udp_profile_lidar cannot be {wanted}"))?;
+        let format = format_of(profile, wanted)?;
         profile.check_rate(format, lidar_mode)?;
         let end = |place: usize| {
             let ends = values.get("azimuth_window").and_then(Value::as_array);
@@ -294,22 +326,12 @@ impl Effective {
         let multiplier = values.get("signal_multiplier").and_then(Value::as_f64);
         let signal_multiplier = multiplier.unwrap_or(1.0);
         window::check_multiplier(signal_multiplier, ends)?;
-        let stamps = text("timestamp_mode");
-        let timestamp_mode = TimestampMode::WORDS.into_iter().find(|(word, _)| *word == stamps);
-        let (_, timestamp_mode) =
-            timestamp_mode.ok_or_else(|| format!("timestamp_mode cannot be {stamps}"))?;
+        let timestamp_mode = timestamp_mode_of(text("timestamp_mode"))?;
         let is_locked = values.get("phase_lock_enable").and_then(Value::as_bool) == Some(true);
         if is_locked && timestamp_mode == TimestampMode::InternalOsc {
             return Err("phase_lock_enable needs a timestamp_mode of an outer clock".to_owned());
         }
-        let host = match text("udp_dest") {
-            "" => None,
-            address => {
-                Some(address.parse::<IpAddr>().ok().filter(IpAddr::is_ipv4).ok_or_else(|| {
-                    format!("udp_dest cannot be {address}; allowed: an IPv4 address, @auto")
-                })?)
-            }
-        };
+        let host = host_of(text("udp_dest"))?;
         let port = |key: &str| whole(key) as u16;
         let phase_turn = 1.0 - whole("phase_lock_offset") as f64 / 360_000.0;
         Ok(Self {

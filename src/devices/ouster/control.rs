@@ -52,15 +52,9 @@ impl Control {
     ) -> Self {
         let active = config::at_power_on(profile, settings, host, ports);
         let factory = config::at_power_on(profile, &profile.defaults, host, ports);
-        let mut judged = active.clone();
-        // A rig can send to IPv6 addresses, which clients cannot set.
-        judged.insert("udp_dest".into(), "".into());
-        let effective = Effective::of(profile, &judged);
+        let effective = Effective::of(profile, &active);
         Self {
-            effective: Effective {
-                host: Some(host),
-                ..effective.expect("the readers of profile and rig have judged the settings")
-            },
+            effective: effective.expect("the readers of profile and rig have judged the settings"),
             staged: active.clone(),
             persisted: active.clone(),
             active,
@@ -107,38 +101,52 @@ impl Control {
 }
 
 impl Ouster {
-    /// Activates the staged configuration.
-    pub(super) fn reinitialise(&mut self) {
+    /// Stages `values` and activates them.
+    ///
+    /// # Errors
+    /// Returns the reason why the values do not go together; then nothing changes.
+    pub(super) fn reinitialise(&mut self, values: Values) -> Result<(), String> {
+        let effective = Effective::of(&self.profile, &values)?;
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let ready_at = SimTime(down_at.0 + self.profile.interface.reinitialise_ns);
-        self.begin_again(self.control.staged.clone(), down_at, ready_at);
+        self.begin_again(values, effective, down_at, ready_at);
+        Ok(())
     }
 
     /// Restarts with the persisted values; clocks count from zero.
     pub(super) fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
-        self.control.staged = self.control.persisted.clone();
+        let values = self.control.persisted.clone();
+        let effective = Effective::of(&self.profile, &values);
+        let effective = effective.expect("only active and factory values are persisted");
         self.control.up_at = up_at;
         self.clock.restart(up_at);
         for peer in self.hosts.drop_all() {
             self.stream.send(Transmit::new(down_at, Output::Disconnect(peer)));
         }
-        self.begin_again(self.control.persisted.clone(), down_at, up_at);
+        self.begin_again(values, effective, down_at, up_at);
     }
 
     /// Stops packets at `down_at`, and starts them again at `ready_at` with `values` and a new initialisation id.
-    fn begin_again(&mut self, values: Values, down_at: SimTime, ready_at: SimTime) {
-        let Ok(effective) = Effective::of(&self.profile, &values) else { return };
+    /// `effective` are the settings that result from the values.
+    fn begin_again(
+        &mut self,
+        values: Values,
+        effective: Effective,
+        down_at: SimTime,
+        ready_at: SimTime,
+    ) {
         let old = self.control.mode(down_at);
         let control = &mut self.control;
-        (control.active, control.effective) = (values, effective);
+        (control.staged, control.active) = (values.clone(), values);
+        control.effective = effective;
         control.initialization_id = next_id(control.initialization_id);
         control.ready_at = ready_at;
         if let Some(ip) = control.effective.host {
             let wanted = HostAddress { ip, ports: control.effective.ports.to_vec() };
-            // Port 0 means that nothing is sent.
-            if wanted != self.host && !wanted.ports.contains(&0) {
+            // A port 0, to which nothing is sent, changes no destination.
+            if wanted != self.host {
                 self.host = wanted.clone();
                 self.stream.send(Transmit::new(ready_at, Output::Host(wanted)));
             }

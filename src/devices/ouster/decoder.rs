@@ -199,7 +199,7 @@ impl DatagramDecoder for OusterDecoder {
                 let returns = pixel.returns[..format.returns()].iter();
                 sweep.returns.extend(returns.map(|one| RawReturn {
                     is_empty: one.range_mm == 0,
-                    intensity: one.reflectivity,
+                    intensity: one.reflectivity.min(255) as u8,
                     distance: one.range_mm,
                 }));
             }

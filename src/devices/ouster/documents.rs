@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Ouster;
+use super::faults::AlertEvent;
 use super::words::TimestampMode;
 use crate::decoder::object_of;
 use crate::ptp::interval_ns;
@@ -24,7 +25,7 @@ pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
     Some(match path {
         "sensor/metadata" => metadata(unit),
         "sensor/telemetry" => telemetry(unit),
-        "sensor/alerts" => alerts(unit),
+        "sensor/alerts" => alerts(unit, "").ok()?,
         "system/firmware" => json!({ "fw": unit.profile.identity.image }),
         "system/network" => network(unit),
         "time" => json!({
@@ -112,7 +113,13 @@ fn lidar_data_format(unit: &Ouster) -> Value {
     let now = &unit.control.effective;
     let turn = f64::from(now.lidar_mode.columns());
     let shift = |degrees: f64| (degrees * turn / 360.0).round() as i32;
-    let shifts: Vec<i32> = unit.profile.beams.iter().map(|beam| shift(beam.azimuth_deg)).collect();
+    let mut shifts: Vec<i32> =
+        unit.profile.beams.iter().map(|beam| shift(beam.azimuth_deg)).collect();
+    // Before firmware 2.4, the smallest shift is 0.
+    if unit.profile.interface.has_tcp_commands {
+        let least = shifts.iter().copied().min().unwrap_or_default();
+        shifts.iter_mut().for_each(|shift| *shift -= least);
+    }
     let mut all = object_of(json!({
         "column_window": [now.window.first, now.window.last],
         "columns_per_frame": now.lidar_mode.columns(),
@@ -165,34 +172,38 @@ fn telemetry(unit: &Ouster) -> Value {
     })
 }
 
-fn alerts(unit: &Ouster) -> Value {
+/// Makes the document `sensor/alerts`. Its log starts with the event number `cursor`, or with the oldest for an empty
+/// text.
+///
+/// # Errors
+/// Returns the reason why `cursor` is not a number.
+pub fn alerts(unit: &Ouster, cursor: &str) -> Result<Value, String> {
+    let first: u64 = match cursor {
+        "" => 0,
+        text => text.parse().map_err(|_| format!("cursor cannot be {text}; allowed: a number"))?,
+    };
     let now = unit.stream.now;
-    let all = unit.faults.alerts.iter().enumerate();
-    let told = |since: SimTime, cursor: usize, is_active: bool| {
-        let alert = &unit.faults.alerts[cursor].kind;
+    let next = unit.faults.alert_events(now);
+    // A cursor beyond the next one selects the whole log.
+    let first = if first > next { 0 } else { first };
+    let told = |event: AlertEvent<'_>| {
         json!({
-            "active": is_active,
-            "category": alert.category,
-            "cursor": cursor,
-            "id": format!("{:#010x}", alert.id),
-            "level": alert.level,
-            "msg": alert.message,
-            "msg_verbose": alert.message,
-            "realtime": unit.epoch.unix_ns(since).to_string(),
+            "active": event.is_start,
+            "category": event.alert.category,
+            "cursor": event.cursor,
+            "id": format!("{:#010x}", event.alert.id),
+            "level": event.alert.level,
+            "msg": event.alert.message,
+            "msg_verbose": event.alert.message,
+            "realtime": unit.epoch.unix_ns(event.at).to_string(),
         })
     };
-    let active: Vec<_> = all
-        .clone()
-        .filter_map(|(cursor, alert)| {
-            let (opens, _) = alert.schedule.window(alert.schedule.window_at(now)?);
-            Some(told(opens, cursor, true))
-        })
-        .collect();
-    let log: Vec<_> = all
-        .filter(|(_, alert)| alert.schedule.start <= now)
-        .map(|(cursor, alert)| told(alert.schedule.start, cursor, alert.is_on(now)))
-        .collect();
-    json!({ "active": active, "log": log })
+    let log = unit.faults.alert_log(now).into_iter().filter(|event| event.cursor >= first);
+    Ok(json!({
+        "active": unit.faults.active_alerts(now).into_iter().map(told).collect::<Vec<_>>(),
+        "log": log.map(told).collect::<Vec<_>>(),
+        "next_cursor": next,
+    }))
 }
 
 fn network(unit: &Ouster) -> Value {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
 use crate::config::rig::faults::{ALERT_ID, ALERT_LEVEL, ANNOUNCED_S, DeviceFaults, FORMAT, Timed};
+use crate::config::rig::schedule::Schedule;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
@@ -14,8 +15,10 @@ use crate::wire::ouster::lidar::Header;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Bit of the header's alert flags that is set while an alert is active.
 const ALERT_ACTIVE: u8 = 0x80;
-/// Mask of the alert counter in the header's alert flags.
+/// Mask of the number of alert events in the header's alert flags.
 const ALERT_CURSOR: u8 = 0x3f;
+/// Largest number of events in the alert log.
+const LOGGED: u64 = 32;
 /// State in the header for a reduction of up to 10 %. Each further 10 %, or part of it, adds 1: 3 for up to 20 %.
 const LEAST_LIMITED: u8 = 2;
 /// Largest reduction of shots, as a fraction.
@@ -32,6 +35,19 @@ pub struct Alert {
     pub level: &'static str,
     /// Text of the alert.
     pub message: String,
+}
+
+/// Start or end of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlertEvent<'a> {
+    /// The alert.
+    pub alert: &'a Alert,
+    /// Whether the alert starts; otherwise it ends.
+    pub is_start: bool,
+    /// Time of the event.
+    pub at: SimTime,
+    /// Number of earlier events of all alerts.
+    pub cursor: u64,
 }
 
 /// Fault: the unit is hot and fires less often.
@@ -107,6 +123,19 @@ pub struct OusterFaults {
     pub shutdowns: Vec<Timed<ThermalShutdown>>,
 }
 
+/// Number of times at or before `at` if the first is `first` and the others follow with the period of `schedule`.
+fn repetitions(schedule: &Schedule, first: SimTime, at: SimTime) -> u64 {
+    let Some(past_ns) = at.0.checked_sub(first.0) else { return 0 };
+    schedule.period_ns.map_or(1, |period_ns| past_ns / period_ns + 1)
+}
+
+/// Number of starts and ends of windows of `schedule` at or before `at`.
+fn events(schedule: &Schedule, at: SimTime) -> u64 {
+    let (opens, closes) = schedule.window(0);
+    let ends = closes.map_or(0, |closes| repetitions(schedule, closes, at));
+    repetitions(schedule, opens, at) + ends
+}
+
 /// Fraction of shots that are fired at `at`.
 pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
     let active = limits.iter().filter(|limit| limit.is_on(at));
@@ -142,13 +171,47 @@ impl OusterFaults {
         self.shutdowns.iter().any(|shutdown| shutdown.is_on(at))
     }
 
-    /// Number of alerts that have started at or before `at`, including repetitions.
-    pub fn alert_count(&self, at: SimTime) -> u64 {
-        let begun = |alert: &Timed<Alert>| {
-            let Some(past_ns) = at.0.checked_sub(alert.schedule.start.0) else { return 0 };
-            alert.schedule.period_ns.map_or(1, |period_ns| past_ns / period_ns + 1)
+    /// Number of starts and ends of alerts at or before `at`, including repetitions.
+    pub fn alert_events(&self, at: SimTime) -> u64 {
+        self.alerts.iter().map(|alert| events(&alert.schedule, at)).sum()
+    }
+
+    /// The event at `at` of the alert with this index. Of simultaneous events, those of the first alert are first.
+    fn event(&self, index: usize, is_start: bool, at: SimTime) -> AlertEvent<'_> {
+        let earlier = |(other, alert): (usize, &Timed<Alert>)| match at.0.checked_sub(1) {
+            _ if other < index => events(&alert.schedule, at),
+            Some(before) => events(&alert.schedule, SimTime(before)),
+            None => 0,
         };
-        self.alerts.iter().map(begun).sum()
+        let cursor = self.alerts.iter().enumerate().map(earlier).sum();
+        AlertEvent { alert: &self.alerts[index].kind, is_start, at, cursor }
+    }
+
+    /// Starts of the alerts that are active at `at`.
+    pub fn active_alerts(&self, at: SimTime) -> Vec<AlertEvent<'_>> {
+        let start = |(index, alert): (usize, &Timed<Alert>)| {
+            let (opens, _) = alert.schedule.window(alert.schedule.window_at(at)?);
+            Some(self.event(index, true, opens))
+        };
+        self.alerts.iter().enumerate().filter_map(start).collect()
+    }
+
+    /// The last [`LOGGED`] starts and ends of alerts at or before `at`, oldest first.
+    pub fn alert_log(&self, at: SimTime) -> Vec<AlertEvent<'_>> {
+        let oldest = self.alert_events(at).saturating_sub(LOGGED);
+        let mut log = Vec::new();
+        for (index, Timed { schedule, .. }) in self.alerts.iter().enumerate() {
+            let opened = repetitions(schedule, schedule.start, at);
+            for window in opened.saturating_sub(LOGGED)..opened {
+                let (opens, closes) = schedule.window(window);
+                log.push(self.event(index, true, opens));
+                let end = closes.filter(|closes| *closes <= at);
+                log.extend(end.map(|closes| self.event(index, false, closes)));
+            }
+        }
+        log.retain(|event| event.cursor >= oldest);
+        log.sort_by_key(|event| event.cursor);
+        log
     }
 
     /// Writes alerts, shot limiting and thermal shutdown at `at` to a header; returns the fault effects of its packet.
@@ -164,7 +227,7 @@ impl OusterFaults {
             }
         }
         if !self.alerts.is_empty() {
-            header.alert_flags |= (self.alert_count(at) as u8) & ALERT_CURSOR;
+            header.alert_flags |= (self.alert_events(at) as u8) & ALERT_CURSOR;
         }
         for limit in &self.limits {
             let (left_s, is_on) = countdown(limit, limit.kind.announced_ns, at);
@@ -191,7 +254,6 @@ impl OusterFaults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::rig::schedule::Schedule;
 
     fn s(seconds: f64) -> SimTime {
         SimTime((seconds * 1e9).round() as u64)
@@ -221,20 +283,42 @@ mod tests {
         assert_eq!(share_fired(&faults.limits, s(6.0)), 1.0);
     }
 
-    #[test]
-    fn alerts_are_flagged_and_counted() {
-        let alert = Alert {
-            id: 0x0100_0018,
+    fn alert(id: u32) -> Alert {
+        Alert {
+            id,
             category: "UDP_TRANSMISSION".to_owned(),
             level: "WARNING",
             message: "text".to_owned(),
-        };
-        let faults = OusterFaults { alerts: vec![timed(alert)], ..OusterFaults::default() };
+        }
+    }
+
+    #[test]
+    fn alerts_are_flagged_and_counted() {
+        let faults = OusterFaults { alerts: vec![timed(alert(1))], ..OusterFaults::default() };
         let flags = |at| marked(&faults, at).0.alert_flags;
         assert_eq!(
             [flags(s(4.0)), flags(s(5.2)), flags(s(7.0)), flags(s(15.2))],
-            [0, 0x81, 1, 0x82]
+            [0, 0x81, 2, 0x83]
         );
+    }
+
+    #[test]
+    fn the_log_has_the_last_starts_and_ends_of_alerts() {
+        let schedule = Schedule { start: s(5.5), duration_ns: None, period_ns: None };
+        let endless = Timed { fault: 4, schedule, kind: alert(2) };
+        let alerts = vec![timed(alert(1)), endless];
+        let faults = OusterFaults { alerts, ..OusterFaults::default() };
+        let told = |events: Vec<AlertEvent<'_>>| -> Vec<_> {
+            events.iter().map(|event| (event.cursor, event.alert.id, event.is_start)).collect()
+        };
+        let first = [(0_u64, 1_u32, true), (1, 2, true), (2, 1, false), (3, 1, true)];
+        assert_eq!(told(faults.alert_log(s(5.2))), first[..1]);
+        assert_eq!(told(faults.alert_log(s(15.2))), first);
+        assert_eq!(told(faults.active_alerts(s(15.2))), [(3, 1, true), (1, 2, true)]);
+        // By then, the first alert has started 51 times and ended 50 times.
+        let log = told(faults.alert_log(s(505.5)));
+        assert_eq!((log.len(), log[0].0, log[31]), (32, 70, (101, 1, true)));
+        assert_eq!(told(faults.active_alerts(s(505.5))), [(101, 1, true), (1, 2, true)]);
     }
 
     #[test]

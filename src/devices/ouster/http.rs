@@ -1,6 +1,6 @@
 //! The HTTP interface for clients: `/api/v1/...`.
 //!
-//! Sources: HTTP API guide; the requests of ouster-sdk 1.0.1 to firmware 2.4 to 3.2.
+//! Sources: HTTP API guide; the requests of ouster-sdk 1.0.1 to firmware 2.4 to 3.2, and of 0.15.1 to firmware 3.1.
 
 use serde_json::{Value, json};
 
@@ -81,6 +81,11 @@ impl Ouster {
         if is_little && !path.starts_with("system/") && !path.starts_with("time") {
             return Err(nowhere(path));
         }
+        if let Some(command) = path.strip_prefix("sensor/cmd/")
+            && matches!(request.method, HttpMethod::Get | HttpMethod::Post)
+        {
+            return self.answer_command(command, &query, request);
+        }
         match (path, request.method) {
             ("sensor/config", method) => self.answer_config(method, &query, request),
             ("user/data", method) => self.answer_user_data(method, &query, request),
@@ -89,18 +94,19 @@ impl Ouster {
                 self.restart();
                 done()
             }
-            ("system/cmd/reboot", HttpMethod::Post) if self.profile.interface.has_commands => {
+            ("system/cmd/reboot", HttpMethod::Post)
+                if self.profile.interface.has_reboot_command =>
+            {
                 self.restart();
                 done()
             }
-            (path, HttpMethod::Get) => match path.strip_prefix("sensor/cmd/") {
-                Some(command) if self.profile.interface.has_commands => {
-                    self.answer_command(command, &query, request)
-                }
-                _ => documents::of_path(self, path)
-                    .map(|found| document(&found))
-                    .ok_or_else(|| nowhere(path)),
-            },
+            ("sensor/alerts", HttpMethod::Get) => {
+                let cursor = query.get("cursor").unwrap_or_default();
+                Ok(document(&documents::alerts(self, cursor)?))
+            }
+            (path, HttpMethod::Get) => documents::of_path(self, path)
+                .map(|found| document(&found))
+                .ok_or_else(|| nowhere(path)),
             (path, method) => Err(match documents::of_path(self, path).is_some() {
                 true => Refusal(405, format!("{path} is not there for {method:?}")),
                 false => nowhere(path),
@@ -140,11 +146,13 @@ impl Ouster {
             }
             HttpMethod::Post => {
                 let wanted = config::object(&request.body)?;
-                self.stage(&wanted, request.from)?;
+                let staged = &self.control.staged;
+                let values = config::merged(&self.profile, staged, &wanted, request.from)?;
                 // Without a query, the configuration is stored and activated immediately.
                 let is_plain = query.0.is_empty();
-                if query.flag("reinit").unwrap_or(is_plain) {
-                    self.reinitialise();
+                match query.flag("reinit").unwrap_or(is_plain) {
+                    true => self.reinitialise(values)?,
+                    false => self.control.staged = values,
                 }
                 if query.flag("persist").unwrap_or(is_plain) {
                     self.control.persisted = self.control.active.clone();
@@ -153,11 +161,11 @@ impl Ouster {
             }
             HttpMethod::Delete => {
                 let factory = self.control.factory.clone();
-                (self.control.staged, self.control.persisted) = (factory.clone(), factory);
+                self.control.persisted = factory.clone();
                 if !self.control.user_data.1 {
                     self.control.user_data.0.clear();
                 }
-                self.reinitialise();
+                self.reinitialise(factory)?;
                 done()
             }
             HttpMethod::Put | HttpMethod::Other => {
@@ -166,7 +174,7 @@ impl Ouster {
         }
     }
 
-    /// Executes a request under `sensor/cmd`, which firmware up to 3.0 supports.
+    /// Executes a request under `sensor/cmd`.
     fn answer_command(&mut self, command: &str, query: &Query, request: &HttpRequest) -> Answer {
         let arguments = query.get("args").unwrap_or_default();
         let answer = self.carry_out(command, arguments, request.from)?;

@@ -2,7 +2,8 @@
 //!
 //! `docs/OUSTER.md` describes the models: signal is proportional to the received light, near infrared to the
 //! reflectance of the target; reflectivity is linear up to a white diffuse target and logarithmic above it.
-//! There is no shot noise.
+//! Firmware that does not calibrate reflectivity reports the light that the return would have at 1 m. There is no
+//! shot noise.
 
 use super::profile::Photons;
 use super::words::ReturnOrder;
@@ -30,6 +31,13 @@ fn whole(number: f32, most: f32) -> i32 {
     unsafe { number.to_int_unchecked() }
 }
 
+/// Reflectivity that is not calibrated: the photons that the return would have from 1 m, modulo 2^16.
+fn photons_from_1m(photons: f32, range_mm: i32) -> i32 {
+    let range_mm = f64::from(range_mm);
+    // Millimetres, because products of whole numbers are exact.
+    ((f64::from(photons) * range_mm * range_mm / 1e6) as u64 & 0xffff) as i32
+}
+
 /// Encodes echoes as pixels, one column at a time.
 ///
 /// A unit with 128 beams has up to 2.6 million pixels per second. Each quantity of a column therefore has its own
@@ -41,6 +49,7 @@ pub struct PixelMaker {
     sky: u16,
     /// Increase of reflectivity, in counts, per factor of e in reflectance.
     retro_scale: f32,
+    calibrates_reflectivity: bool,
     beam_origin_m: f32,
     format: LidarFormat,
     range_step_mm: i32,
@@ -105,6 +114,7 @@ impl PixelMaker {
             white: photons.white_near_infrared as f32,
             sky: photons.sky_near_infrared.round() as u16,
             retro_scale: ((255.0 - f64::from(DIFFUSE_FULL_SCALE)) / full_gain) as f32,
+            calibrates_reflectivity: photons.calibrates_reflectivity,
             beam_origin_m: beam_origin_m as f32,
             format,
             range_step_mm: range_step_mm as i32,
@@ -159,7 +169,7 @@ impl PixelMaker {
         for (pixel, out) in out.chunks_exact_mut(format.pixel_len()).take(pixels).enumerate() {
             let told = |all: &Returns| PixelReturn {
                 range_mm: all.range_mm[pixel] as u32,
-                reflectivity: all.reflectivity[pixel] as u8,
+                reflectivity: all.reflectivity[pixel] as u16,
                 signal: all.photons[pixel] as u16,
             };
             let returns = [told(&self.returns[0]), told(&self.returns[1])];
@@ -232,6 +242,9 @@ impl PixelMaker {
     fn say(&mut self, which: usize, pixels: usize) -> u32 {
         let Self { beam_origin_m: begin_m, steps_per_m, signal_at_1m, .. } = *self;
         let (most_steps, step_mm) = (self.most_steps, self.range_step_mm);
+        let calibrates_reflectivity = self.calibrates_reflectivity;
+        // Real units that do not calibrate reflectivity cut off fractions of a photon.
+        let rounding = if calibrates_reflectivity { 0.5_f32 } else { 0.0 };
         let Returns { range_m, intensity, signal, range_mm, reflectivity, photons } =
             &mut self.returns[which];
         let (range_m, intensity) = (&range_m[..pixels], &intensity[..pixels]);
@@ -250,10 +263,14 @@ impl PixelMaker {
             is_bright |= *intensity > 1.0;
         }
         for ((told, signal), range_mm) in photons.iter_mut().zip(signal).zip(&*range_mm) {
-            let counts = whole(signal * signal_at_1m + 0.5, 65535.0);
+            let counts = whole(signal * signal_at_1m + rounding, 65535.0);
             *told = if *range_mm != 0 { counts } else { 0 };
         }
-        if is_bright {
+        if !calibrates_reflectivity {
+            for ((told, signal), range_mm) in reflectivity.iter_mut().zip(signal).zip(&*range_mm) {
+                *told = photons_from_1m(signal * signal_at_1m, *range_mm);
+            }
+        } else if is_bright {
             for ((told, intensity), range_mm) in
                 reflectivity.iter_mut().zip(intensity).zip(&*range_mm)
             {
@@ -278,6 +295,7 @@ mod tests {
         white_near_infrared: 1000.0,
         sky_near_infrared: 40.0,
         retro_full_gain: 2000.0,
+        calibrates_reflectivity: true,
     };
 
     fn echoes(all: &[(f32, f32)]) -> Echoes {
@@ -342,6 +360,20 @@ mod tests {
         assert_eq!(far, [0, 0], "15 bits of 8 mm");
     }
 
+    #[test]
+    fn reflectivity_without_calibration_is_the_light_from_1_m() {
+        let photons = Photons { calibrates_reflectivity: false, ..PHOTONS };
+        let (format, order) = (LidarFormat::Legacy, ReturnOrder::default());
+        let maker = PixelMaker::new(&photons, 0.0, format, 1, order, 1.0);
+        let told = |range_m, signal| {
+            let [first, _] = pixel(&maker, &echoes(&[(range_m, signal)])).returns;
+            (first.reflectivity, first.signal)
+        };
+        assert_eq!(told(2.0, 0.1), (8000, 2000));
+        assert_eq!(told(30.0, 0.05), ((900_000 % 65_536) as u16, 1000), "16 bits");
+        assert_eq!(told(2.0, 0.000_09), (7, 1), "1.8 photons");
+    }
+
     /// Expected pixel by the formulas of `docs/OUSTER.md`.
     fn said(maker: &PixelMaker, seen: &Echoes) -> Pixel {
         use ReturnOrder::{FarthestToNearest, NearestToFarthest, StrongestToWeakest};
@@ -366,14 +398,21 @@ mod tests {
             if range_mm == 0 || range_mm > maker.format.max_range_mm() {
                 continue;
             }
+            let photons = echo.signal * maker.signal_at_1m;
+            if !maker.calibrates_reflectivity {
+                let from_1m = f64::from(photons) * f64::from(range_mm).powi(2) / 1e6;
+                let reflectivity = (from_1m % 65_536.0) as u16;
+                *told = PixelReturn { range_mm, reflectivity, signal: photons as u16 };
+                continue;
+            }
             let reflectivity = match echo.intensity > 1.0 {
                 true => DIFFUSE_FULL_SCALE + libm::logf(echo.intensity) * maker.retro_scale,
                 false => echo.intensity * DIFFUSE_FULL_SCALE,
             };
             *told = PixelReturn {
                 range_mm,
-                reflectivity: (reflectivity + 0.5) as u8,
-                signal: (echo.signal * maker.signal_at_1m + 0.5) as u16,
+                reflectivity: ((reflectivity + 0.5) as u8).into(),
+                signal: (photons + 0.5) as u16,
             };
         }
         if !seen.as_slice().is_empty() {
@@ -411,12 +450,14 @@ mod tests {
                 ReturnOrder::NearestToFarthest,
             ]),
             step_mm in prop::sample::select(vec![1_u32, 3]),
+            calibrates_reflectivity in prop::bool::ANY,
             beam_origin_m in prop::sample::select(vec![0.0, 0.015_806]),
             multiplier in prop::sample::select(vec![0.25_f32, 1.0, 3.0]),
             pixels in prop::sample::select(PIXELS.to_vec()),
             columns in prop::collection::vec((prop::collection::vec(any_echoes(), MOST_PIXELS), 0_usize..3), 1..5),
         ) {
-            let mut maker = PixelMaker::new(&PHOTONS, beam_origin_m, format, step_mm, order, multiplier);
+            let photons = Photons { calibrates_reflectivity, ..PHOTONS };
+            let mut maker = PixelMaker::new(&photons, beam_origin_m, format, step_mm, order, multiplier);
             let len = format.pixel_len();
             for (mut column, keeps) in columns {
                 column.truncate(pixels);

@@ -73,8 +73,8 @@ keys! {
     /// Configuration interface of a firmware, with its answer, reinitialisation and boot times.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
-        /// Whether the unit has the requests under sensor/cmd.
-        pub has_commands: bool, TrueOrFalse;
+        /// Whether the unit has the request system/cmd/reboot, which system/restart replaced.
+        pub has_reboot_command: bool, TrueOrFalse;
         /// Whether hosts send commands by TCP, as to firmware 2.0.
         pub has_tcp_commands: bool, TrueOrFalse;
         /// Time from a line at the TCP port to its answer.
@@ -146,6 +146,9 @@ keys! {
         pub sky_near_infrared: f64, near_infrared();
         /// Light from a retroreflector of reflectivity 255, as a multiple of the light from a white target.
         pub retro_full_gain: f64, Limit::new(1.1..=1e6, "times a white target", PROFILES);
+        /// Whether reflectivity is calibrated. If not, it is the number of photons that the return would have from 1 m,
+        /// modulo 65536.
+        pub calibrates_reflectivity: bool, TrueOrFalse;
     }
 }
 

@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -24,12 +24,16 @@ fn driver(name: &str) -> Arc<Profile> {
 }
 
 fn unit(name: &str, change: impl FnOnce(&mut OusterSettings)) -> Ouster {
+    unit_to(Ipv4Addr::LOCALHOST.into(), name, change)
+}
+
+/// A unit that sends to `ip`.
+fn unit_to(ip: IpAddr, name: &str, change: impl FnOnce(&mut OusterSettings)) -> Ouster {
     let profile = driver(name);
     let Some(driver) = profile.data::<OusterProfile>() else { panic!("{name}") };
     let mut settings = driver.defaults.clone();
     change(&mut settings);
     let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-    let ip = IpAddr::from([127, 0, 0, 1]);
     let host = HostAddress { ip, ports: vec![7502, 7503] };
     let (noise, faults) = (NoiseSource::new(1, name), DeviceFaults::default());
     Ouster::new(driver, &settings, Some(host), noise, epoch, &faults)
@@ -204,6 +208,114 @@ fn a_configuration_is_staged_and_comes_with_a_new_id() {
         let stamps: Vec<_> = single(last).columns().map(|(c, _)| c.timestamp_ns).collect();
         assert_eq!((stamps[15] - stamps[0] + 5) / 15 / 10, 9765, "20 turns of 512 columns");
     }
+}
+
+/// Until version 0.15.1, ouster-sdk sends these requests to firmware 3.1 as well; scripts send them by POST.
+#[test]
+fn commands_configure_every_firmware_by_both_methods() {
+    for name in [NAME, LATER] {
+        for method in [HttpMethod::Get, HttpMethod::Post] {
+            let mut unit = unit(name, |_| {});
+            let mut command = |url: &str| ask(&mut unit, method, &format!("sensor/cmd/{url}"), "");
+            let (status, mut wanted) = command("get_config_param?args=active");
+            assert_eq!(status, 200, "{name} {method:?}");
+            wanted["lidar_mode"] = "512x20".into();
+            wanted["key_of_other_firmware"] = 1.into();
+            let text = wanted.to_string();
+            let args: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            let set = command(&format!("set_config_param?args=.+{args}"));
+            assert_eq!(set, (200, json!("set_config_param")));
+            assert_eq!(command("reinitialize"), (200, json!({})));
+            let mode = command("get_config_param?args=active+lidar_mode");
+            assert_eq!(mode, (200, json!("512x20")));
+            assert_eq!(command("get_config_param?args=active+no_such_key").0, 400);
+            assert_eq!(command("no_such_command").0, 404);
+        }
+    }
+}
+
+#[test]
+fn values_that_do_not_go_together_are_refused_when_they_become_active() {
+    let mut unit = unit(NAME, |_| {});
+    let mut get = |url: &str| ask(&mut unit, HttpMethod::Get, &format!("sensor/cmd/{url}"), "").0;
+    assert_eq!(get("set_config_param?args=lidar_mode+9x9"), 400);
+    assert_eq!(get("set_config_param?args=signal_multiplier+1.5"), 400);
+    assert_eq!(get("set_config_param?args=udp_profile_lidar+RNG19_RFL8_SIG16_NIR16_DUAL"), 200);
+    assert_eq!(get("set_config_param?args=lidar_mode+2048x10"), 200);
+    assert_eq!(get("reinitialize"), 400);
+    assert_eq!(unit.status(), "RUNNING");
+    let url = "sensor/config?reinit=false&persist=false";
+    assert_eq!(ask(&mut unit, HttpMethod::Post, url, r#"{"udp_dest":"@auto"}"#).0, 204);
+    let (url, body) = ("sensor/config?reinit=true", r#"{"lidar_mode":"1024x10"}"#);
+    assert_eq!(ask(&mut unit, HttpMethod::Post, url, body).0, 204);
+}
+
+#[test]
+fn a_port_of_0_stops_one_stream_only() {
+    let mut unit = unit(LATER, |_| {});
+    run(&mut unit, SimTime(100 * MS));
+    let url = "sensor/config?reinit=true&persist=false";
+    let body = r#"{"udp_dest":"10.0.0.9","udp_port_lidar":17602,"udp_port_imu":0}"#;
+    assert_eq!(ask(&mut unit, HttpMethod::Post, url, body).0, 204);
+    let sent = run(&mut unit, SimTime(3000 * MS));
+    let mut hosts = sent.iter().filter_map(|transmit| match &transmit.output {
+        Output::Host(host) => Some((transmit.due, host)),
+        _ => None,
+    });
+    let wanted = HostAddress { ip: [10, 0, 0, 9].into(), ports: vec![17_602, 0] };
+    let (changed, host) = hosts.next().unwrap();
+    assert_eq!(*host, wanted);
+    assert!(lidar_packets(&sent).any(|(due, _)| due > changed));
+    assert!(!unit.control.sends_imu());
+}
+
+#[test]
+fn a_unit_on_an_ipv6_link_is_configured_and_restarts() {
+    let mut unit = unit_to(Ipv6Addr::LOCALHOST.into(), LATER, |_| {});
+    let mut all = get(&mut unit, "sensor/config");
+    assert_eq!(all["udp_dest"], "::1");
+    // Clients send back all values with their changes.
+    all["lidar_mode"] = "512x10".into();
+    let url = "sensor/config?reinit=true&persist=false";
+    assert_eq!(ask(&mut unit, HttpMethod::Post, url, &all.to_string()).0, 204);
+    let before = unit.control.initialization_id;
+    assert_eq!(ask(&mut unit, HttpMethod::Post, "system/restart", "").0, 204);
+    assert_ne!(unit.control.initialization_id, before);
+    unit.advance(SimTime(100_000 * MS));
+    assert_eq!(get(&mut unit, "sensor/config")["lidar_mode"], "1024x10");
+}
+
+fn alert(period_ns: Option<u64>) -> Timed<faults::Alert> {
+    let kind = faults::Alert {
+        id: 0x0100_0018,
+        category: "UDP_TRANSMISSION".to_owned(),
+        level: "WARNING",
+        message: "text".to_owned(),
+    };
+    let (start, duration_ns) = (SimTime(100 * MS), Some(100 * MS));
+    Timed { fault: 0, schedule: Schedule { start, duration_ns, period_ns }, kind }
+}
+
+#[test]
+fn clients_ask_for_new_alerts_by_their_cursor() {
+    let mut unit = unit(NAME, |_| {});
+    unit.faults = OusterFaults { alerts: vec![alert(Some(300 * MS))], ..OusterFaults::default() };
+    unit.advance(SimTime(450 * MS));
+    let told = |list: &Value| -> Vec<_> {
+        let all = list.as_array().unwrap().iter();
+        all.map(|event| (event["cursor"].as_u64(), event["active"].as_bool())).collect()
+    };
+    let [first, end, second] =
+        [(0_u64, true), (1, false), (2, true)].map(|(cursor, is_on)| (Some(cursor), Some(is_on)));
+    let all = get(&mut unit, "sensor/alerts");
+    assert_eq!(all["next_cursor"], 3);
+    assert_eq!(told(&all["log"]), [first, end, second]);
+    assert_eq!(told(&all["active"]), [second]);
+    let new = get(&mut unit, "sensor/alerts?cursor=2");
+    assert_eq!((told(&new["log"]), told(&new["active"])), (vec![second], vec![second]));
+    assert_eq!(get(&mut unit, "sensor/alerts?cursor=3")["log"], json!([]));
+    assert_eq!(get(&mut unit, "sensor/alerts?cursor=4"), all, "beyond the next cursor");
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "sensor/alerts?cursor=x", "").0, 400);
 }
 
 #[test]
@@ -470,6 +582,51 @@ fn firmware_2_0_is_configured_by_lines() {
     assert!(packets.iter().any(|(_, bytes)| bytes.len() == 12_608), "LEGACY, 64 pixels");
     assert_eq!(ask(&mut unit, HttpMethod::Get, "system/firmware", "").0, 200);
     assert_eq!(ask(&mut unit, HttpMethod::Get, "sensor/config", "").0, 404);
+}
+
+#[test]
+fn lines_ask_for_one_value_and_for_new_alerts() {
+    let mut unit = unit("ouster-os1-64-2.0", |_| {});
+    unit.handle_peer(SimTime::ZERO, PEER, true);
+    assert_eq!(say(&mut unit, "get_config_param active lidar_mode"), "\"1024x10\"");
+    assert_eq!(say(&mut unit, "get_config_param staged udp_port_lidar"), "7502");
+    assert!(say(&mut unit, "get_config_param active no_such_key").starts_with("error: "));
+    unit.faults = OusterFaults { alerts: vec![alert(None)], ..OusterFaults::default() };
+    run(&mut unit, SimTime(250 * MS));
+    for (line, events) in [("get_alerts", 2), ("get_alerts 1", 1), ("get_alerts 2", 0)] {
+        let told: Value = serde_json::from_str(&say(&mut unit, line)).unwrap();
+        assert_eq!(told["log"].as_array().map(Vec::len), Some(events), "{line}");
+        assert_eq!(told["next_cursor"], 2);
+    }
+}
+
+#[test]
+fn parameters_can_be_set_in_any_order() {
+    let mut unit = unit("ouster-os1-64-2.0", |_| {});
+    unit.handle_peer(SimTime::ZERO, PEER, true);
+    // The same clients set parameters in alphabetical order.
+    assert_eq!(say(&mut unit, "set_config_param phase_lock_enable true"), "set_config_param");
+    assert!(say(&mut unit, "reinitialize").starts_with("error: phase_lock_enable"));
+    let line = "set_config_param timestamp_mode \"TIME_FROM_PTP_1588\"";
+    assert_eq!(say(&mut unit, line), "set_config_param");
+    assert_eq!(say(&mut unit, "reinitialize"), "reinitialize");
+    let line = "set_config_param . {\"lidar_mode\": \"512x10\", \"signal_multiplier\": 1}";
+    assert_eq!(say(&mut unit, line), "set_config_param");
+}
+
+#[test]
+fn firmware_2_0_shifts_pixels_and_reports_light_in_its_own_way() {
+    let mut unit = unit("ouster-os1-64-2.0", |_| {});
+    let format = documents::of_metadata(&unit, "lidar_data_format").unwrap();
+    let shifts = &format["pixel_shift_by_row"];
+    assert_eq!((&shifts[0], &shifts[1]), (&json!(16), &json!(0)));
+    let sent = run(&mut unit, SimTime(200 * MS));
+    let (_, bytes) = lidar_packets(&sent).next().unwrap();
+    let packet = Packet::parse(LidarFormat::Legacy, 64, bytes).unwrap();
+    let (_, pixels) = packet.columns().next().unwrap();
+    let first = Pixel::get(LidarFormat::Legacy, &pixels[..12]).returns[0];
+    // 100 photons times the square of 10.016 m.
+    assert_eq!((first.range_mm, first.reflectivity), (10_016, 10_032));
 }
 
 #[test]

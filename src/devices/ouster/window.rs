@@ -2,7 +2,7 @@
 
 const TURN_MDEG: u64 = 360_000;
 /// Signal multipliers that units support.
-const MULTIPLIERS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 3.0];
+pub(super) const MULTIPLIERS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 3.0];
 
 /// First and last column of a window, in firing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub struct Header {
     pub initialization_id: u32,
     /// Serial number, `prod_sn` of the metadata, 40 bits.
     pub serial: u64,
-    /// Alert flags: bit 7 is set while an alert is active; the lower bits count alerts.
+    /// Alert flags: bit 7 is set while an alert is active; bits 0 to 5 count starts and ends of alerts.
     pub alert_flags: u8,
     /// Seconds until thermal shutdown.
     pub shutdown_countdown_s: u8,
@@ -62,8 +62,9 @@ pub struct Pixel {
 pub struct PixelReturn {
     /// Range from the sensor's axis, millimetres; 0 without a return.
     pub range_mm: u32,
-    /// Reflectivity: 0 to 100 for diffuse targets, higher for retroreflectors.
-    pub reflectivity: u8,
+    /// Reflectivity: 0 to 100 for diffuse targets, up to 255 for retroreflectors. [`LidarFormat::Legacy`] has 16 bits,
+    /// all of which firmware before 2.1 uses; other formats have 8.
+    pub reflectivity: u16,
     /// Number of photons in the return.
     pub signal: u16,
 }
@@ -194,7 +195,11 @@ impl Pixel {
             LidarFormat::Legacy | LidarFormat::Single => {
                 let mask = if format == LidarFormat::Legacy { 0x000f_ffff } else { 0x0007_ffff };
                 out[0..4].copy_from_slice(&(one.range_mm & mask).to_le_bytes());
-                out[4] = one.reflectivity;
+                let [low, high] = one.reflectivity.to_le_bytes();
+                out[4] = low;
+                if format == LidarFormat::Legacy {
+                    out[5] = high;
+                }
                 out[6..8].copy_from_slice(&one.signal.to_le_bytes());
                 out[8..10].copy_from_slice(&self.near_infrared.to_le_bytes());
             }
@@ -210,11 +215,11 @@ impl Pixel {
             }
             LidarFormat::Low | LidarFormat::LowDual | LidarFormat::Fusa => {
                 out[0..2].copy_from_slice(&coarse(one.range_mm).to_le_bytes());
-                out[2] = one.reflectivity;
+                out[2] = one.reflectivity as u8;
                 out[3] = dim();
                 if format != LidarFormat::Low {
                     out[4..6].copy_from_slice(&coarse(two.range_mm).to_le_bytes());
-                    out[6] = two.reflectivity;
+                    out[6] = two.reflectivity as u8;
                 }
             }
         }
@@ -231,23 +236,27 @@ impl Pixel {
         match format {
             LidarFormat::Legacy | LidarFormat::Single => {
                 let mask = if format == LidarFormat::Legacy { 0x000f_ffff } else { 0x0007_ffff };
-                let first = one(word(0) & mask, bytes[4], short(6));
+                let reflectivity = match format {
+                    LidarFormat::Legacy => short(4),
+                    _ => bytes[4].into(),
+                };
+                let first = one(word(0) & mask, reflectivity, short(6));
                 Self { returns: [first, PixelReturn::default()], near_infrared: short(8) }
             }
             LidarFormat::Dual => Self {
                 returns: [
-                    one(word(0) & 0x0007_ffff, bytes[3], short(8)),
-                    one(word(4) & 0x0007_ffff, bytes[7], short(10)),
+                    one(word(0) & 0x0007_ffff, bytes[3].into(), short(8)),
+                    one(word(4) & 0x0007_ffff, bytes[7].into(), short(10)),
                 ],
                 near_infrared: short(12),
             },
             LidarFormat::Low | LidarFormat::LowDual | LidarFormat::Fusa => {
                 let second = match format {
                     LidarFormat::Low => PixelReturn::default(),
-                    _ => one(coarse(4), bytes[6], 0),
+                    _ => one(coarse(4), bytes[6].into(), 0),
                 };
                 Self {
-                    returns: [one(coarse(0), bytes[2], 0), second],
+                    returns: [one(coarse(0), bytes[2].into(), 0), second],
                     near_infrared: u16::from(bytes[3]) * COARSE_PHOTONS,
                 }
             }

@@ -76,7 +76,7 @@ fn sha256(bytes: &[u8]) -> String {
 /// The pixel at a row and column.
 fn pixel(row: u32, column: u32) -> Pixel {
     let (range_mm, signal) = (1000 + 13 * row + 7 * column, (100 + 17 * row + 3 * column) as u16);
-    let reflectivity = (3 * row + 5 * column) as u8;
+    let reflectivity = ((3 * row + 5 * column) & 0xff) as u16;
     Pixel {
         returns: [
             PixelReturn { range_mm, reflectivity, signal },
@@ -167,6 +167,18 @@ fn what_is_written_is_read_again() {
         }
         let mut formats = LidarFormat::of_len(bytes.len());
         assert!(formats.any(|found| found == (format, PIXELS)), "{format:?}");
+    }
+}
+
+/// A pixel of a real unit with firmware 2.0: reflectivity has 16 bits, and only the format `LEGACY` has room for them.
+#[test]
+fn reflectivity_has_sixteen_bits_in_legacy_packets() {
+    let first = PixelReturn { range_mm: 1889, reflectivity: 599, signal: 167 };
+    let whole = Pixel { returns: [first, PixelReturn::default()], near_infrared: 0 };
+    for (format, told) in [(LidarFormat::Legacy, 599), (LidarFormat::Single, 599 & 0xff)] {
+        let mut bytes = vec![0; format.pixel_len()];
+        whole.put(format, &mut bytes);
+        assert_eq!(Pixel::get(format, &bytes).returns[0].reflectivity, told, "{format:?}");
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn shots(packet: &Packet<'_>, turn: u16) -> Vec<Shot> {
             let [first, _] = Pixel::get(format, bytes).returns;
             if first.range_mm > 0 {
                 let range_m = f64::from(first.range_mm) / 1000.0;
-                let intensity = first.reflectivity;
+                let intensity = first.reflectivity.min(255) as u8;
                 shots.push(Shot { laser, azimuth_deg, elevation_deg: 0.0, range_m, intensity });
             }
         }

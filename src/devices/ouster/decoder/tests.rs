@@ -59,6 +59,20 @@ fn points_are_where_the_makers_client_puts_them() {
     }
 }
 
+/// Before firmware 2.1, reflectivity has 16 bits.
+#[test]
+fn intensities_of_raw_returns_end_at_255() {
+    let mut bytes = packet(LidarFormat::Legacy, 0, 1024);
+    // The first pixel follows 16 bytes of its column.
+    bytes[20..22].copy_from_slice(&u16::to_le_bytes(599));
+    let decoder = OusterDecoder::default();
+    assert_eq!(decoder.sweep(&bytes).returns[0].intensity, 255);
+    assert_eq!(decoder.shots(&bytes)[0].intensity, 255);
+    let mut all = Vec::new();
+    (point_source(&profile(), 1024).decode)(&bytes, 0, &mut all);
+    assert_eq!(all[0].intensity, 599.0);
+}
+
 #[test]
 fn formats_and_turns_are_found_in_the_packets() {
     for (_, format) in LidarFormat::NAMES {
