@@ -194,8 +194,8 @@ impl Connections {
         }
     }
 
-    /// Addresses of the hosts that are connected by TCP.
-    pub fn hosts(&self) -> Vec<SocketAddr> {
+    /// TCP servers of the device: its link and its command ports.
+    fn servers(&self) -> impl Iterator<Item = &TcpServer> {
         let commands = self.controls.iter().filter_map(|control| match control {
             ControlLink::Commands(server) => Some(server),
             ControlLink::Web(_) | ControlLink::Datagrams(_) | ControlLink::Line(_) => None,
@@ -204,7 +204,19 @@ impl Connections {
             Link::Server(server) => Some(server),
             Link::Datagrams(_) | Link::Line(_) => None,
         };
-        link.into_iter().chain(commands).flat_map(TcpServer::connected).collect()
+        link.into_iter().chain(commands)
+    }
+
+    /// Addresses of the hosts that are connected by TCP.
+    pub fn hosts(&self) -> Vec<SocketAddr> {
+        self.servers().flat_map(TcpServer::connected).collect()
+    }
+
+    /// Closes the TCP connection to `peer`, a host of the link or of a command port.
+    pub fn disconnect(&self, peer: Peer) {
+        if let Some(server) = self.servers().find(|server| server.has_port(peer.port)) {
+            server.disconnect(peer);
+        }
     }
 
     /// Sends an answer to `peer`; returns `false` if `peer` is not a host of a control.

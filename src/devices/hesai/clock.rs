@@ -95,9 +95,9 @@ impl HesaiClock {
         self.own.pps(at) == PpsState::Locked
     }
 
-    /// Whether a sentence of an accepted type arrived shortly before `at`, see [`DeviceClock::has_nmea`].
-    pub fn has_nmea(&self, at: SimTime) -> bool {
-        self.own.has_nmea(at)
+    /// Whether a sentence with a valid time arrived shortly before `at`, see [`DeviceClock::has_valid_nmea`].
+    pub fn has_valid_nmea(&self, at: SimTime) -> bool {
+        self.own.has_valid_nmea(at)
     }
 
     /// Start of the fault that makes the simulated PTP master unreachable at `at`; `None` if there is no such fault

@@ -11,9 +11,9 @@ use crate::config::profile::network::HostAddress;
 use crate::ptp::PtpSlave;
 use crate::time::SimTime;
 use crate::wire::hesai::ptc::{
-    Configuration, Destination, Inventory, LidarRange, MODES, Monitor, OwnNetwork, PtcFrame,
+    Configuration, Destination, Inventory, LidarRange, Monitor, OwnNetwork, PtcFrame,
     PtpConfiguration, PtpGrandmaster, PtpQuery, PtpStatus, Status, SyncAngle, code, command,
-    mode_number, text,
+    mode_number, mode_of, text,
 };
 use crate::wire::port::Peer;
 use crate::wire::ptp::management::{PortDataSet, TimeStatus};
@@ -106,7 +106,7 @@ impl Hesai {
             command::TRIGGER => wanted.trigger = flag(byte(payload)?)?.into(),
             command::STANDBY => wanted.standby = flag(byte(payload)?)?,
             command::RETURN_MODE => {
-                let mode = MODES.get(usize::from(byte(payload)?)).copied();
+                let mode = mode_of(self.profile.packet.format, byte(payload)?);
                 let known = |mode: &_| self.profile.return_modes.contains(mode);
                 wanted.returns = mode.filter(known).ok_or(code::INVALID_PARAMETER)?;
             }
@@ -184,7 +184,7 @@ impl Hesai {
             clock_source: (self.values.source == ClockSource::Ptp).into(),
             has_sequence: self.settings.has_sequence.into(),
             trigger: self.values.trigger,
-            return_mode: mode_number(self.values.returns),
+            return_mode: mode_number(self.profile.packet.format, self.values.returns),
             standby: self.values.standby.into(),
             motor: u8::from(!self.values.standby),
             vlan: network.vlan.clone(),
@@ -201,15 +201,17 @@ impl Hesai {
         let identity = &self.profile.identity;
         let power_up_s = self.settings.clock.own.power_up_us / 1_000_000;
         let running_s = now.0.saturating_sub(self.up_at.0) / 1_000_000_000;
-        let before_s = if self.up_at == SimTime::ZERO { power_up_s } else { 0 };
+        let before_s = if self.restarts == 0 { power_up_s } else { 0 };
+        // Restarts do not interrupt the operating time.
+        let run_min = (now.0 / 60_000_000_000) as u32;
         Status {
             uptime_s: (before_s + running_s) as u32,
             rpm: self.rpm(now),
             temperatures: self.profile.interface.temperatures_c.map(centidegrees),
             pps_locked: self.clock.pps_locked(now).into(),
-            nmea_locked: self.clock.has_nmea(now).into(),
-            starts: identity.starts as i32,
-            operation_min: identity.operation_min.saturating_add(running_s as u32 / 60) as i32,
+            nmea_locked: self.clock.has_valid_nmea(now).into(),
+            starts: identity.starts.saturating_add(self.restarts) as i32,
+            operation_min: identity.operation_min.saturating_add(run_min) as i32,
             ptp: self.ptp(now).number(),
             reserved: [0; 5],
         }

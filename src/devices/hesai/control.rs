@@ -68,8 +68,8 @@ impl Values {
         }
     }
 
-    /// The settings that affect packets, for the planner.
-    pub fn mode(&self, settings: &HesaiSettings) -> Mode {
+    /// The settings that affect packets, for the planner; `up_at` is the end of the unit's last restart.
+    pub fn mode(&self, settings: &HesaiSettings, up_at: SimTime) -> Mode {
         Mode {
             is_on: !self.standby,
             rpm: self.rpm,
@@ -78,6 +78,7 @@ impl Values {
             range: FiringRange(self.range_decideg),
             source: self.source,
             has_sequence: settings.has_sequence,
+            up_at,
         }
     }
 
@@ -153,7 +154,7 @@ impl Hesai {
     /// Adapts packets and rotor to the present values and to the state of the clock, from `at` on.
     pub(super) fn follow(&mut self, at: SimTime) {
         let at = at.max(self.up_at);
-        let mode = self.values.mode(&self.settings);
+        let mode = self.values.mode(&self.settings, self.up_at);
         let (rpm, phase) = (self.values.driven_rpm(), self.wanted_phase());
         let program = &mut self.stream.program;
         if program.ends_with(&mode, rpm, phase) {
@@ -168,13 +169,14 @@ impl Hesai {
     pub(super) fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
+        self.restarts += 1;
         self.clock.restart(self.up_at);
         self.gps.restart(self.up_at);
         for peer in self.hosts.drop_all() {
             self.stream.send(Transmit::new(down_at, Output::Disconnect(peer)));
         }
-        let mode = self.values.mode(&self.settings);
         let (rpm, up_at) = (self.values.driven_rpm(), self.up_at);
+        let mode = self.values.mode(&self.settings, up_at);
         let program = &mut self.stream.program;
         program.set_mode(down_at, Mode { is_on: false, ..mode });
         program.set_mode(up_at, mode);

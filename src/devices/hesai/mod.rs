@@ -79,6 +79,8 @@ pub struct Hesai {
     points: PointMaker,
     /// Time at which the unit answers again after a restart.
     up_at: SimTime,
+    /// Number of restarts since the start of the run.
+    restarts: u32,
     /// Whether the unit restarts once it has sent the pending answer.
     reboots: bool,
     noise: NoiseSource,
@@ -106,7 +108,7 @@ impl Hesai {
         let values = Values::of(&profile, settings, host);
         let rpm = values.driven_rpm();
         let rotor = Rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
-        let program = Program::new(values.mode(settings), rotor);
+        let program = Program::new(values.mode(settings, SimTime::ZERO), rotor);
         let planner = Planner::new(profile.clone());
         let mut unit = Self {
             lasers: calibration::lasers_of(&profile, &settings.serial),
@@ -124,6 +126,7 @@ impl Hesai {
             profile,
             settings: settings.clone(),
             up_at: SimTime::ZERO,
+            restarts: 0,
             reboots: false,
             noise,
             epoch,

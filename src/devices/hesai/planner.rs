@@ -37,6 +37,8 @@ pub struct Mode {
     pub source: ClockSource,
     /// Whether packets are numbered.
     pub has_sequence: bool,
+    /// Time at which the unit's last restart is complete; sequence numbers count from there.
+    pub up_at: SimTime,
 }
 
 /// Sector in which lasers fire, from the first to the second angle clockwise, tenths of a degree. The sector includes 0
@@ -144,6 +146,8 @@ struct Cursor {
     step: u32,
     /// Sequence number of the next packet.
     sequence: u32,
+    /// [`Mode::up_at`] of the last packet.
+    up_at: SimTime,
 }
 
 /// Schedules packets in order.
@@ -166,7 +170,13 @@ impl Planner {
         Self {
             period_ns: profile.period_ns().round() as u64,
             profile,
-            cursor: Cursor { turn: None, after: SimTime::ZERO, step: 0, sequence: 0 },
+            cursor: Cursor {
+                turn: None,
+                after: SimTime::ZERO,
+                step: 0,
+                sequence: 0,
+                up_at: SimTime::ZERO,
+            },
             next_number: 0,
             planned: Planned::default(),
             usual: Default::default(),
@@ -293,6 +303,9 @@ impl stream::Planner for Planner {
             if program.mode(start) != &mode || !is_sending(program, start) {
                 self.leave_turn(start);
                 continue;
+            }
+            if self.cursor.up_at != mode.up_at {
+                (self.cursor.sequence, self.cursor.up_at) = (0, mode.up_at);
             }
             let plan = self.plan(program.rotor(), mode, turn);
             self.cursor.step += plan.count as u32;

@@ -487,6 +487,63 @@ fn a_restart_is_answered_and_then_nobody_is() {
 }
 
 #[test]
+fn sequence_numbers_begin_again_after_a_restart() {
+    let mut unit = unit("hesai-xt32", |settings| settings.has_sequence = true);
+    assert!(packets(&run(&mut unit, 100 * MS)).len() > 200);
+    assert_eq!(set(&mut unit, command::REBOOT, &[]), code::OK);
+    let sent = run(&mut unit, 19_000 * MS);
+    let all = packets(&sent);
+    let new = all.iter().filter(|(due, _)| *due > unit.up_at);
+    let numbers: Vec<_> = new.map(|(_, packet)| packet.tail().sequence.unwrap()).collect();
+    assert!(numbers.len() > 1000);
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u32), "{:?}", numbers.first());
+}
+
+#[test]
+fn a_restart_is_counted_and_leaves_the_operating_time() {
+    let mut unit = unit("hesai-xt32", |_| {});
+    let before: Status = get(&mut unit, command::STATUS, &[]);
+    unit.advance(SimTime(601_000 * MS));
+    assert_eq!(set(&mut unit, command::REBOOT, &[]), code::OK);
+    unit.advance(SimTime(620_000 * MS));
+    let after: Status = get(&mut unit, command::STATUS, &[]);
+    assert_eq!((after.starts, after.operation_min), (before.starts + 1, before.operation_min + 10));
+    assert_eq!(after.uptime_s, 3);
+}
+
+/// A receiver without a fix sends sentences with the status V.
+#[test]
+fn only_valid_sentences_count_as_nmea_lock() {
+    let mut unit = unit("hesai-xt32", |settings| settings.clock.source = ClockSource::Gps);
+    for (second, status, lock) in [(1, "V", 0), (2, "A", 1), (3, "V", 1), (6, "V", 0)] {
+        let fields = ["120001", status, "", "", "", "", "", "", "010626", "", ""];
+        let sentence = crate::wire::nmea::RawSentence::new("GPRMC", fields).to_bytes();
+        let line = crate::wire::line::LineSettings::eight_n_one(9600);
+        unit.handle_cable(SimTime(second * 1000 * MS), &CableSignal::Bytes(sentence, line));
+        let told: Status = get(&mut unit, command::STATUS, &[]);
+        assert_eq!(told.nmea_locked, lock, "{second} s");
+    }
+}
+
+/// The numbers are those of nebula for a PandarQT64.
+#[test]
+fn two_returns_of_a_qt64_have_the_number_2() {
+    let mut unit = unit("hesai-qt64", |_| {});
+    for number in [1, 4, 5] {
+        assert_eq!(set(&mut unit, command::RETURN_MODE, &[number]), code::INVALID_PARAMETER);
+    }
+    let modes = [(3, ReturnMode::First), (0, ReturnMode::Last), (2, ReturnMode::LastFirst)];
+    for (number, mode) in modes {
+        assert_eq!(set(&mut unit, command::RETURN_MODE, &[number]), code::OK);
+        let told: Configuration = get(&mut unit, command::CONFIGURATION, &[]);
+        assert_eq!((told.return_mode, unit.values.returns), (number, mode));
+    }
+    let sent = run(&mut unit, 300 * MS);
+    let (_, last) = *packets(&sent).last().unwrap();
+    assert_eq!(last.tail().return_mode, ReturnMode::LastFirst.byte());
+}
+
+#[test]
 fn gps_packets_come_once_a_second() {
     let mut unit = unit("hesai-qt64", |_| {});
     let sent = run(&mut unit, 2500 * MS);

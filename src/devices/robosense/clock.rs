@@ -8,12 +8,13 @@ use crate::ptp::faults::{PtpFault, lost_since};
 use crate::ptp::{DelayMechanism, PtpSettings, PtpSlave};
 use crate::sensors::noise::NoiseSource;
 use crate::spinning::clock::{DeviceClock, PpsState};
-use crate::spinning::master::{self, counted_ns};
+use crate::spinning::master;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::{ClockIdentity, Transport};
 use crate::wire::robosense::difop::{SyncMode, gps};
 
-/// Source that has set the clock; the discriminant is the number that packets contain.
+/// Source that has set the clock; the discriminant is the number that packets of points contain, and the place of its
+/// code in `sync_codes` of the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// Neither GNSS nor PTP; a host may have written the time.
@@ -30,8 +31,8 @@ pub struct RobosenseClock {
     settings: RobosenseClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// Time at which a host wrote the clock, and the written time (nanoseconds of POSIX time).
-    by_host: Option<(SimTime, i128)>,
+    /// Whether a host has written the time. The clock then keeps its time when the unit restarts.
+    is_written: bool,
     faults: Vec<Timed<PtpFault>>,
     /// PTP slave, if the clock follows a PTP master.
     pub slave: Option<PtpSlave>,
@@ -71,7 +72,7 @@ impl RobosenseClock {
             own: DeviceClock::new(&settings.own, epoch),
             settings: settings.clone(),
             epoch,
-            by_host: None,
+            is_written: false,
             faults: Vec::new(),
             slave,
         }
@@ -97,15 +98,23 @@ impl RobosenseClock {
         self.own.handle_signal(at, signal);
     }
 
-    /// Sets the clock to the time that a host wrote at `at`, nanoseconds of POSIX time.
+    /// Sets the clock to the time that a host wrote at `at`, nanoseconds of POSIX time. Has no effect while a GNSS
+    /// receiver or a PTP master sets the clock.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: i128) {
-        self.by_host = Some((at, unix_ns));
+        if self.set_by(at) == SetBy::Nothing {
+            self.own.set(at, unix_ns);
+            self.is_written = true;
+        }
     }
 
     /// Restarts the clock, because the unit restarts; the unit is up at `up_at`. Its PTP slave or GNSS receiver must
-    /// then set the clock again. A time that a host has written stays in effect.
+    /// then set the clock again. If a host has written the time, the clock continues without a jump.
     pub fn restart(&mut self, up_at: SimTime) {
+        let kept_ns = self.own.unix_ns(up_at);
         self.own.restart(up_at);
+        if self.is_written {
+            self.own.set(up_at, kept_ns);
+        }
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
@@ -116,15 +125,19 @@ impl RobosenseClock {
 
     /// Status bits of the GNSS receiver.
     pub fn gps_state(&self, at: SimTime) -> u8 {
-        let is_locked = self.own.pps(at) == PpsState::Locked;
-        let has_time = self.own.has_nmea(at);
+        let pps = self.own.pps(at);
+        let (is_locked, has_time) = (pps == PpsState::Locked, self.own.has_valid_nmea(at));
         let bit = |is_on: bool, bit: u8| if is_on { bit } else { 0 };
-        bit(is_locked, gps::PPS) | bit(has_time, gps::VALID) | bit(is_locked && has_time, gps::TIME)
+        bit(is_locked, gps::PPS)
+            | bit(has_time, gps::VALID)
+            | bit(is_locked && has_time, gps::TIME)
+            | bit(self.own.has_nmea(at), gps::SENTENCES)
+            | bit(pps != PpsState::Absent, gps::PULSES)
     }
 
     /// Source that has set the clock.
     pub fn set_by(&self, at: SimTime) -> SetBy {
-        let is_gps = self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at);
+        let is_gps = self.own.pps(at) == PpsState::Locked && self.own.has_valid_nmea(at);
         match (self.settings.is_ptp(), &self.slave) {
             (true, Some(slave)) if slave.is_set_at(at) => SetBy::Ptp,
             (true, None) if self.settings.ptp == PtpState::Locked => SetBy::Ptp,
@@ -139,11 +152,7 @@ impl RobosenseClock {
         match (self.set_by(at), &self.slave) {
             (SetBy::Ptp, Some(slave)) => slave.shows_ns(at),
             (SetBy::Ptp, None) => self.masters_ns(at),
-            (SetBy::Gps, _) => self.own.unix_ns(at),
-            (SetBy::Nothing, _) => match self.by_host {
-                Some((since, ns)) if since <= at => ns + counted_ns(&self.settings.own, since, at),
-                _ => self.own.unix_ns(at),
-            },
+            (SetBy::Gps | SetBy::Nothing, _) => self.own.unix_ns(at),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::decoder::datagram::{
 };
 use crate::decoder::facts::plural;
 use crate::decoder::{Misfit, Named, object_of};
-use crate::wire::robosense::difop::{Difop, is_difop};
+use crate::wire::robosense::difop::{Difop, SyncMode, gps, is_difop};
 use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{self, FULL_TURN_CENTIDEG, Packet, Point};
@@ -406,7 +406,8 @@ impl DatagramDecoder for RobosenseDecoder {
             if !matches!(stream.layout, Layout::Airy | Layout::M1) {
                 lines.push(("motor", format!("{} rpm", state.turns_rpm)));
             }
-            lines.push(("clock", sync_name(stream.layout, state).to_owned()));
+            let codes = self.profile().map_or([0, 1, 2], |(_, own)| own.interface.sync_codes);
+            lines.push(("clock", sync_name(stream.layout, state, codes).to_owned()));
         }
         lines
     }
@@ -540,12 +541,18 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 }
 
-fn sync_name(layout: Layout, state: &Difop) -> &'static str {
-    let by = if layout.has_calendar() { state.gps >> 2 & 1 } else { state.sync[1] };
-    match by {
-        0 => "not set",
-        1 => "set by a GNSS receiver",
-        _ => "set by PTP",
+/// Description of the source that has set the clock; `codes` are the model's codes of the source.
+fn sync_name(layout: Layout, state: &Difop, codes: [u8; 3]) -> &'static str {
+    let [mode, source] = state.sync;
+    let (is_set, is_ptp) = match layout.has_calendar() {
+        // Models with calendar dates have no PTP.
+        true => (state.gps & gps::TIME != 0, false),
+        false => (source != codes[0], mode != SyncMode::Gps as u8),
+    };
+    match (is_set, is_ptp) {
+        (false, _) => "not set",
+        (true, false) => "set by a GNSS receiver",
+        (true, true) => "set by PTP",
     }
 }
 

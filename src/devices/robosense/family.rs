@@ -97,7 +97,8 @@ impl Family for RobosenseFamily {
         if let Some(address) = unit.config.link.own_address() {
             device.set_address(address);
         }
-        if unit.config.cable_from.is_some() {
+        // A receiver sets the clock, and so does a host by UCWP.
+        if unit.config.cable_from.is_some() || !unit.config.controls.is_empty() {
             device.connect_receiver();
         }
         let sensor = device.sensor();

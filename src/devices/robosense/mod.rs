@@ -1,8 +1,9 @@
 //! RoboSense's lidars: RS-LiDAR-16 and 32, Bpearl, Helios, Ruby, Airy and M1.
 //!
 //! [`planner`] selects the firings of a packet, [`raster`] has the directions of an M1's channels, [`returns`] encodes
-//! echoes, [`clock`] timestamps packets, [`angles`] has the laser angles of a unit. [`state`] has the settings, the
-//! configuration that hosts write, and the status packets (DIFOP). [`inertial`] is the IMU of an Airy.
+//! echoes, [`split`] has the firings that two packets share, [`clock`] timestamps packets, [`angles`] has the laser
+//! angles of a unit. [`state`] has the settings, the configuration that hosts write, and the status packets (DIFOP).
+//! [`inertial`] is the IMU of an Airy.
 //!
 //! Differences between models are data: layout, angles, firing times, codes of return modes.
 //!
@@ -21,6 +22,7 @@ pub mod profile;
 mod profile_read;
 mod raster;
 mod returns;
+mod split;
 mod state;
 
 pub use self::family::RobosenseFamily;
@@ -55,6 +57,7 @@ use inertial::Inertial;
 use planner::{PacketPlan, Planner};
 use raster::Raster;
 use returns::{PointMaker, selected};
+use split::SplitFirings;
 use state::Values;
 
 /// A RoboSense lidar.
@@ -73,6 +76,7 @@ pub struct Robosense {
     inertial: Option<Inertial>,
     clock: RobosenseClock,
     points: PointMaker,
+    split: SplitFirings,
     /// Time at which the last restart is complete; until then, the unit sends nothing and ignores input.
     up_at: SimTime,
     noise: NoiseSource,
@@ -116,6 +120,7 @@ impl Robosense {
             inertial: imu.map(|imu| Inertial::new(imu, profile.packet.celsius, noise)),
             clock: RobosenseClock::new(&settings.clock, epoch, identity, noise),
             points: PointMaker::new(&profile.packet),
+            split: SplitFirings::default(),
             profile,
             settings: settings.clone(),
             up_at: SimTime::ZERO,
@@ -340,8 +345,16 @@ impl Device for Robosense {
                 }
                 self.send_imu();
             }
-            Outcome::Echoes(echoes) => {
+            Outcome::Echoes(_) => {
                 let Some(plan) = self.stream.answered(measurement) else { return };
+                let joined = match self.profile.packet.layout {
+                    Layout::Ruby if plan.mode.returns.is_dual() => {
+                        self.split.joined(&plan, measurement, self.lasers.len())
+                    }
+                    _ => None,
+                };
+                let measurement = joined.as_ref().unwrap_or(measurement);
+                let Outcome::Echoes(echoes) = &measurement.outcome else { return };
                 let has_two = self.raster.is_some() && plan.mode.returns.is_dual();
                 let second = has_two.then(|| PacketPlan { is_second: true, ..plan.clone() });
                 for plan in std::iter::once(plan).chain(second) {
@@ -405,6 +418,7 @@ impl Device for Robosense {
             self.follow(self.stream.program.takes_effect(at));
         }
         self.stream.advance(now);
+        self.split.forget(self.stream.needed_from());
         self.send_imu();
         self.send_difop();
         self.release();

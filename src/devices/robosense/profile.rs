@@ -123,6 +123,8 @@ keys! {
         pub supplies: [u16; SUPPLIES], Whole(Limit::new(0..=65_535, "", FORMAT));
         /// Mounting of an Airy in packets of state: 0 upright, 1 on its side.
         pub mounting: u8, byte();
+        /// Codes of the present time source in packets of state: none, a GNSS receiver, PTP.
+        pub sync_codes: [u8; 3], Whole(byte());
     }
 }
 

@@ -225,7 +225,10 @@ impl Robosense {
             versions: [profile.identity.top_version, profile.identity.bottom_version],
             serial: self.settings.serial,
             returns: profile.return_code(stored.returns),
-            sync: [self.settings.clock.mode as u8, self.clock.set_by(at) as u8],
+            sync: [
+                self.settings.clock.mode as u8,
+                interface.sync_codes[self.clock.set_by(at) as usize],
+            ],
             unix_us: self.stamp_us(at),
             supplies: interface.supplies,
             celsius: interface.celsius,

@@ -5,9 +5,9 @@ use super::*;
 use crate::commands::CommandTable;
 use crate::config::profile::Profile;
 use crate::config::profile::network::PortIndex;
-use crate::sensors::Subject;
+use crate::sensors::{Return, Subject};
 use crate::spinning::testing::{self, datagrams, driver, echoes, epoch, without_revoked};
-use crate::wire::robosense::difop::{Difop, SyncMode};
+use crate::wire::robosense::difop::{Difop, SyncMode, gps};
 use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::msop::Packet;
 use crate::wire::robosense::ucwp::Ucwp;
@@ -191,6 +191,50 @@ fn a_rubys_returns_run_through_packets() {
         let [d, e, f] = azimuths(&pair[1].1);
         assert!(a == b && c == d && e == f && c != b && e != d, "{a} {b} {c} {d} {e} {f}");
     }
+}
+
+/// Both returns of a pulse with one echo are the same, also in two packets, and also if the second packet is planned
+/// again after later packets have been measured.
+#[test]
+fn a_split_firing_is_measured_once() {
+    let script = |plans_again: bool| {
+        let mut unit = unit("robosense-ruby", |settings| settings.return_mode = Returns::Dual);
+        let mut sent = Vec::new();
+        for now_ms in 1..40 {
+            while let Some(request) = unit.poll_request(SimTime((now_ms + 30) * MS)) {
+                let Subject::Sweep(sweep) = &request.subject else { panic!() };
+                // Each packet has an error of its own.
+                let range_m = 10.0 + 0.1 * (sweep.number % 50) as f32;
+                let mut echoes = Echoes::default();
+                echoes.push(Return { range_m, intensity: 0.25, signal: 0.0025 });
+                let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
+                unit.handle_measurement(&Measurement::new(request, outcome));
+            }
+            if plans_again {
+                unit.stream.plan_again(SimTime((now_ms + 20) * MS + 7000 * now_ms));
+            }
+            unit.advance(SimTime(now_ms * MS));
+            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+        }
+        let mut kept = without_revoked(sent);
+        kept.retain(|transmit| transmit.due.0 < 50 * MS);
+        kept
+    };
+    let sent = script(false);
+    let all = packets(&sent);
+    assert!(all.len() > 500);
+    for pair in all.chunks_exact(2) {
+        let points = |packet: &Packet<'_>, block: usize| {
+            packet.points(&packet.slots(true)[block]).collect::<Vec<_>>()
+        };
+        let [(_, even), (_, odd)] = pair else { panic!() };
+        assert_eq!(points(even, 0), points(even, 1));
+        assert_eq!(points(even, 2), points(odd, 0));
+        assert_eq!(points(odd, 1), points(odd, 2));
+        assert_ne!(points(odd, 0), points(odd, 1), "another packet's error");
+    }
+    let again = script(true);
+    assert!(datagrams(&sent, PortIndex::DATA) == datagrams(&again, PortIndex::DATA));
 }
 
 #[test]
@@ -410,6 +454,93 @@ fn each_way_of_ptp_has_its_transport_and_delay() {
     }
 }
 
+/// Gives the unit the pulse of a GNSS receiver at `second`, and later its sentence: `status` A is valid, V is not.
+fn receive(unit: &mut Robosense, second: u64, status: &str) {
+    let at = SimTime(second * 1000 * MS);
+    unit.handle_cable(at, &CableSignal::PulsePerSecond(true));
+    unit.handle_cable(at, &CableSignal::PulsePerSecond(false));
+    let time = format!("1200{second:02}");
+    let fields = [time.as_str(), status, "", "", "", "", "", "", "010626", "", ""];
+    let sentence = crate::wire::nmea::RawSentence::new("GPRMC", fields);
+    let line = crate::wire::line::LineSettings::eight_n_one(9600);
+    let later = SimTime(at.0 + 200 * MS);
+    unit.handle_cable(later, &CableSignal::Bytes(sentence.to_bytes(), line));
+}
+
+/// A receiver without a fix sends pulses and sentences with the status V.
+#[test]
+fn sentences_that_are_not_valid_do_not_set_the_clock() {
+    for (name, inputs) in [
+        ("robosense-rs16", 0),
+        ("robosense-bpearl", gps::SENTENCES | gps::PULSES),
+        ("robosense-helios", gps::SENTENCES | gps::PULSES),
+    ] {
+        let mut unit = unit(name, |settings| {
+            settings.clock.mode = SyncMode::Gps;
+            settings.clock.own.reference = Default::default();
+        });
+        let state = |unit: &Robosense| {
+            let layout = unit.profile.packet.layout;
+            let difop = unit.difop(unit.stream.now).to_bytes(layout);
+            let state = Difop::parse(layout, &difop).unwrap();
+            (state.gps, state.sync[1])
+        };
+        let reported = u8::from(name != "robosense-rs16");
+        assert_eq!(state(&unit), (0, 0), "{name}");
+        (1..8).for_each(|second| receive(&mut unit, second, "V"));
+        assert_eq!(state(&unit), (gps::PPS | inputs, 0), "{name}");
+        assert!(unit.stamp_us(unit.stream.now) < START_US, "{name}");
+        receive(&mut unit, 8, "A");
+        let locks = gps::PPS | gps::VALID | gps::TIME;
+        assert_eq!(state(&unit), (locks | inputs, reported), "{name}");
+    }
+}
+
+#[test]
+fn a_clock_keeps_a_receivers_time_after_its_loss() {
+    let mut unit = unit("robosense-rs16", |settings| {
+        settings.clock.own.reference = Default::default();
+    });
+    let off_us = |unit: &Robosense, start_us: i64| {
+        unit.stamp_us(unit.stream.now) - start_us - (unit.stream.now.0 / 1000) as i64
+    };
+    // A host writes the time, then a receiver sets it, and is lost.
+    let written_us = 1_489_139_130_100_200;
+    unit.handle_peer_input(SimTime(0), PEER, &ucwp().write());
+    unit.advance(SimTime(900 * MS));
+    assert!(off_us(&unit, written_us).abs() < 20, "{}", off_us(&unit, written_us));
+    (1..8).for_each(|second| receive(&mut unit, second, "A"));
+    unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
+    unit.advance(SimTime(30_000 * MS));
+    assert!(off_us(&unit, START_US).abs() < 500, "{}", off_us(&unit, START_US));
+    // Without the receiver, a host can write the time again.
+    unit.handle_peer_input(unit.stream.now, PEER, &ucwp().write());
+    assert_eq!(unit.stamp_us(unit.stream.now), written_us);
+}
+
+/// The manual of a Ruby Plus has 0 for success and 1 for failure.
+#[test]
+fn a_ruby_plus_has_codes_of_its_own_for_the_time_source() {
+    for (name, codes) in [("robosense-ruby", [0, 2]), ("robosense-ruby-plus", [1, 0])] {
+        for (ptp, code) in [PtpState::None, PtpState::Locked].into_iter().zip(codes) {
+            let unit = unit(name, |settings| settings.clock.ptp = ptp);
+            assert_eq!(unit.difop(SimTime::ZERO).sync, [SyncMode::PtpE2e as u8, code], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_written_time_survives_a_restart() {
+    let mut unit = unit("robosense-rs16", |settings| {
+        settings.clock.own.reference = Default::default();
+        settings.ucwp_effect = UcwpEffect::Restarts;
+    });
+    unit.handle_peer_input(SimTime(0), PEER, &ucwp().write());
+    unit.advance(SimTime(30_000 * MS));
+    let off_us = unit.stamp_us(unit.stream.now) - 1_489_139_130_100_200 - 30_000_000;
+    assert!(off_us.abs() < 3000, "{off_us}");
+}
+
 /// Pulse and sentence of a GNSS receiver set the clock of an RS-LiDAR-16, whose rotor then keeps its phase.
 #[test]
 fn a_receiver_sets_the_clock_and_the_phase() {
@@ -419,36 +550,17 @@ fn a_receiver_sets_the_clock_and_the_phase() {
         settings.phase_deg = 90;
     });
     unit.connect_receiver();
-    let line = crate::wire::line::LineSettings::eight_n_one(9600);
     for second in 1..8u64 {
-        let at = SimTime(second * 1000 * MS);
-        while let Some(request) = unit.poll_request(SimTime(at.0 - 900 * MS)) {
+        while let Some(request) = unit.poll_request(SimTime((second * 1000 - 900) * MS)) {
             unit.handle_measurement(&Measurement::new(request, Outcome::Echoes(Vec::new())));
         }
-        unit.handle_cable(at, &CableSignal::PulsePerSecond(true));
-        let later = SimTime(at.0 + 200 * MS);
-        unit.handle_cable(at, &CableSignal::PulsePerSecond(false));
-        let fields = [
-            format!("12000{second}"),
-            "A".into(),
-            "".into(),
-            "".into(),
-            "".into(),
-            "".into(),
-            "".into(),
-            "".into(),
-            "010626".into(),
-            "".into(),
-            "".into(),
-        ];
-        let sentence =
-            crate::wire::nmea::RawSentence::new("GPRMC", fields.iter().map(String::as_str));
-        unit.handle_cable(later, &CableSignal::Bytes(sentence.to_bytes(), line));
+        receive(&mut unit, second, "A");
     }
     let now = SimTime(7900 * MS);
     unit.advance(now);
     let state = unit.difop(now);
-    assert_eq!((state.gps, state.phase_deg), (7, 90));
+    // Of these bits, an RS-LiDAR-16 sends the lowest three.
+    assert_eq!((state.gps, state.phase_deg), (31, 90));
     assert!(state.sentence.starts_with(b"$GPRMC,120007"), "{:?}", state.sentence);
     let off_us = unit.stamp_us(now) - (START_US + 7_900_000);
     assert!(off_us.abs() < 20, "{off_us}");

@@ -43,9 +43,11 @@ pub struct DeviceClock {
     line: Vec<u8>,
     sentence: Vec<u8>,
     sentence_at: Option<SimTime>,
+    /// Time of the last sentence whose time was accepted.
+    valid_at: Option<SimTime>,
 }
 
-/// A setting of the clock by PPS, a sentence or a restart; the oscillator counts on from the new time.
+/// A setting of the clock by PPS, a sentence, a host or a restart; the oscillator counts on from the new time.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     /// Oscillator ticks, one per nanosecond, at which the clock was set.
@@ -89,6 +91,7 @@ impl DeviceClock {
             line: Vec::new(),
             sentence: Vec::new(),
             sentence_at: None,
+            valid_at: None,
             settings: settings.clone(),
         }
     }
@@ -113,7 +116,8 @@ impl DeviceClock {
         }
     }
 
-    fn set(&mut self, at: SimTime, to_ns: i128) {
+    /// Sets the clock at `at` to `to_ns`, nanoseconds of POSIX time. Has no effect with the reference UTC.
+    pub fn set(&mut self, at: SimTime, to_ns: i128) {
         self.past.push_front(Setting { at_ticks: self.ticks(at), to_ns });
         self.past.truncate(KEPT_SETTINGS);
     }
@@ -125,7 +129,7 @@ impl DeviceClock {
         self.pps = Pps::default();
         self.line.clear();
         self.sentence.clear();
-        self.sentence_at = None;
+        (self.sentence_at, self.valid_at) = (None, None);
     }
 
     /// Clock reading at `at`, microseconds since the last full hour, less than 3 600 000 000.
@@ -158,9 +162,18 @@ impl DeviceClock {
     /// Whether a sentence of an accepted type arrived within the last `nmea_absent_after_s` before `at`; always true if
     /// the clock has the reference UTC.
     pub fn has_nmea(&self, at: SimTime) -> bool {
+        self.is_recent(self.sentence_at, at)
+    }
+
+    /// Like [`Self::has_nmea`], but only sentences whose time the clock accepts count.
+    pub fn has_valid_nmea(&self, at: SimTime) -> bool {
+        self.is_recent(self.valid_at, at)
+    }
+
+    fn is_recent(&self, sentence_at: Option<SimTime>, at: SimTime) -> bool {
         let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
         self.settings.reference == ClockReference::Utc
-            || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
+            || sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
     }
 
     /// The last undamaged sentence of an accepted type, with its line end; empty before the first one.
@@ -249,6 +262,7 @@ impl DeviceClock {
         if let Some(second) = time
             && (is_valid || !self.settings.needs_valid)
         {
+            self.valid_at = Some(at);
             let shows_ns = self.unix_ns(at);
             let day_ns = midnight_ns(date).unwrap_or(shows_ns - shows_ns.rem_euclid(DAY_NS));
             let below_second_ns = shows_ns.rem_euclid(SECOND_NS);

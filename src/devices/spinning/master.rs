@@ -52,7 +52,7 @@ pub(crate) fn slave(
 }
 
 /// Time that an oscillator with the drift of `own` counts from `since` to `at`, nanoseconds.
-pub(crate) fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i128 {
+fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i128 {
     let passed_ns = i128::from(at.0) - i128::from(since.0);
     let fast_ns_a_day = (own.drift_s_per_day * 1e9).round() as i128;
     passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)

@@ -131,8 +131,14 @@ impl<P: Planner> PacketStream<P> {
         self.now = self.now.max(now);
         self.planner.forget(self.now);
         self.program.look_ahead(self.now);
+        let needed_from = self.needed_from();
+        self.program.forget(needed_from);
+    }
+
+    /// Time from which state is still needed: by the next packet, by one that is being measured, or by a change.
+    pub fn needed_from(&self) -> SimTime {
         let planned = self.backlog.oldest_start().unwrap_or(self.now);
-        self.program.forget(self.now.min(planned).min(self.planner.position()));
+        self.now.min(planned).min(self.planner.position())
     }
 }
 

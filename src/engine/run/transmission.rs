@@ -198,11 +198,7 @@ impl<'a> Transmission<'a> {
                     self.hand_over(&scheduled, || Sent::or_no_room(server.send_to(*peer, bytes)));
                 }
             }
-            Output::Disconnect(peer) => {
-                if let Link::Server(server) = &connections.link {
-                    server.disconnect(*peer);
-                }
-            }
+            Output::Disconnect(peer) => connections.disconnect(*peer),
             Output::Line(settings) => {
                 self.lines[device.0] = *settings;
                 if let Some(line) = connections.serial_port() {

@@ -2,6 +2,8 @@
 //!
 //! Requests and answers have the same form. An answer repeats the command of its request.
 
+use super::data::ReturnMode;
+use super::format::HesaiFormat;
 use crate::framer::{Framing, NoFrame, head, require, whole};
 use crate::record::{Record as _, record};
 
@@ -305,18 +307,25 @@ impl PtpQuery {
     }
 }
 
-/// Return modes by their number in commands: 0 last, 1 strongest, 2 last and strongest, 3 first, 4 last and
-/// first, 5 first and strongest.
-pub const MODES: [super::data::ReturnMode; 6] = {
-    use super::data::ReturnMode::{
-        First, FirstStrongest, Last, LastFirst, LastStrongest, Strongest,
-    };
-    [Last, Strongest, LastStrongest, First, LastFirst, FirstStrongest]
-};
+/// Return modes of a lidar with packets of `format`, by their number in commands; `None` for a number without a mode.
+fn modes(format: HesaiFormat) -> [Option<ReturnMode>; 6] {
+    use ReturnMode::{First, FirstStrongest, Last, LastFirst, LastStrongest, Strongest};
+    match format {
+        // Two returns of a PandarQT64 are the last and the first.
+        HesaiFormat::Qt64 => [Some(Last), None, Some(LastFirst), Some(First), None, None],
+        _ => [Last, Strongest, LastStrongest, First, LastFirst, FirstStrongest].map(Some),
+    }
+}
 
-/// Number of a return mode in commands; 255 for modes without a number.
-pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
-    MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
+/// Return mode with this number in commands to a lidar with packets of `format`; `None` for a number without a mode.
+pub fn mode_of(format: HesaiFormat, number: u8) -> Option<ReturnMode> {
+    modes(format).get(usize::from(number)).copied().flatten()
+}
+
+/// Number of a return mode in commands to a lidar with packets of `format`; 255 for modes without a number.
+pub fn mode_number(format: HesaiFormat, mode: ReturnMode) -> u8 {
+    let number = modes(format).iter().position(|known| *known == Some(mode));
+    number.map_or(u8::MAX, |number| number as u8)
 }
 
 /// A text in a field of fixed length, padded with zeros; longer text is truncated.

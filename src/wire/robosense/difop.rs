@@ -2,6 +2,9 @@
 //!
 //! All models use the same first bytes. The layout of a status packet must therefore be known from packets of points or
 //! from a profile.
+//!
+//! Sources of encodings: user manuals of RS-LiDAR-16 (B.12), RS-LiDAR-32 and Bpearl (B.11), Helios (B.14, B.15) and
+//! Ruby Plus (B.13 to B.17); nebula, which quotes the Bpearl manual of firmware with PTP.
 
 use super::layout::Layout;
 use super::values::{
@@ -28,12 +31,16 @@ const RS16_ANGLES_AT: usize = 1165;
 const RS16_DOWNWARD: usize = 8;
 /// Bits of [`Difop::gps`], the state of the GNSS input.
 pub mod gps {
-    /// PPS arrives.
+    /// The clock is locked to PPS.
     pub const PPS: u8 = 1;
     /// Valid sentences arrive.
     pub const VALID: u8 = 2;
     /// The time is set.
     pub const TIME: u8 = 4;
+    /// Sentences arrive, valid or not.
+    pub const SENTENCES: u8 = 8;
+    /// Pulses arrive, steady or not.
+    pub const PULSES: u8 = 16;
 }
 
 /// Configured time source of the clock; the discriminant is its number in packets.
@@ -73,7 +80,8 @@ pub struct Difop {
     pub serial: [u8; 6],
     /// Code of the return mode.
     pub returns: u8,
-    /// Configured time source, as [`SyncMode`]; then the current one: 0 none, 1 GNSS receiver, 2 PTP.
+    /// Configured time source, as [`SyncMode`]; then the code of the current one, which depends on the model: most
+    /// models have 0 none, 1 GNSS receiver, 2 PTP.
     pub sync: [u8; 2],
     /// Time of the packet, microseconds of POSIX time; 0 if the field is invalid.
     pub unix_us: i64,
@@ -81,7 +89,7 @@ pub struct Difop {
     pub supplies: [u16; SUPPLIES],
     /// Temperatures of the boards, degrees Celsius.
     pub celsius: [f64; TEMPERATURES],
-    /// State of the GNSS receiver, see [`gps`].
+    /// State of the GNSS receiver, see [`gps`]. Packets contain the bits that the model has.
     pub gps: u8,
     /// Measured rotation rate, rpm.
     pub turns_rpm: u16,
@@ -95,21 +103,66 @@ pub struct Difop {
     pub angles: Vec<[Option<f64>; 2]>,
 }
 
-/// Offsets, in bytes, of the fields whose position differs between models.
+/// Fields whose position or encoding differs between models. Positions are offsets in bytes.
 struct Places {
     supplies: &'static [usize],
-    temperatures: &'static [usize],
-    gps: Option<usize>,
-    turns: Option<usize>,
+    temperatures: &'static [(usize, Temperature)],
+    /// State of the GNSS input, and the bits of it that the model has.
+    gps: Option<(usize, u8)>,
+    /// Measured rotation rate, and its counts per rpm.
+    turns: Option<(usize, u16)>,
+}
+
+/// Encoding of a temperature in two bytes, most significant first.
+#[derive(Clone, Copy)]
+enum Temperature {
+    /// Signed number of steps of `step_c` degrees Celsius above `zero_c`.
+    Steps { step_c: f64, zero_c: f64 },
+    /// The bytes of [`temperature_le`] in the reverse order.
+    Magnitude,
+}
+
+/// Reading of the converter in an FPGA, 12 bits.
+const FPGA: Temperature = Temperature::Steps { step_c: 503.975 / 4096.0, zero_c: -273.15 };
+/// Reading of the converter on another board of a Helios, 12 bits.
+const BOARD: Temperature = Temperature::Steps { step_c: 200.0 / 4096.0, zero_c: -50.0 };
+const HUNDREDTHS: Temperature = Temperature::Steps { step_c: 0.01, zero_c: 0.0 };
+/// Bits of [`Difop::gps`] that all models with a GNSS input have.
+const LOCKS: u8 = gps::PPS | gps::VALID | gps::TIME;
+const LOCKS_AND_INPUTS: u8 = LOCKS | gps::SENTENCES | gps::PULSES;
+
+impl Temperature {
+    fn field(self, celsius: f64) -> [u8; 2] {
+        match self {
+            Self::Steps { step_c, zero_c } => {
+                (((celsius - zero_c) / step_c).round() as i16).to_be_bytes()
+            }
+            Self::Magnitude => {
+                let [low, high] = temperature_le(celsius);
+                [high, low]
+            }
+        }
+    }
+
+    fn read(self, [high, low]: [u8; 2]) -> f64 {
+        match self {
+            Self::Steps { step_c, zero_c } => {
+                f64::from(i16::from_be_bytes([high, low])) * step_c + zero_c
+            }
+            Self::Magnitude => read_temperature_le([low, high]),
+        }
+    }
 }
 
 fn places(layout: Layout) -> Places {
+    use Temperature::Magnitude;
+    const SUPPLIES_AT: &[usize] = &[319, 321, 323, 325, 327, 329, 331, 333, 335];
     match layout {
         Layout::Helios | Layout::Helios16 => Places {
             supplies: &[313, 315, 317, 319, 321, 323],
-            temperatures: &[342, 344, 346, 348, 350],
-            gps: Some(359),
-            turns: Some(352),
+            temperatures: &[(342, FPGA), (344, BOARD), (346, BOARD), (348, BOARD), (350, FPGA)],
+            gps: Some((359, LOCKS_AND_INPUTS)),
+            turns: Some((352, 1)),
         },
         Layout::Airy => Places {
             supplies: &[1066, 1068, 1070, 1072, 1074],
@@ -118,13 +171,51 @@ fn places(layout: Layout) -> Places {
             turns: None,
         },
         Layout::M1 => Places { supplies: &[63, 65], temperatures: &[], gps: None, turns: None },
-        _ => Places {
-            supplies: &[319, 321, 323, 325, 327, 329, 331, 333, 335],
-            temperatures: &[358, 360, 362, 364, 366],
-            gps: Some(357),
-            turns: Some(373),
+        Layout::Rs16 | Layout::Rs32 => Places {
+            supplies: SUPPLIES_AT,
+            temperatures: &[
+                (358, Magnitude),
+                (360, Magnitude),
+                (362, Magnitude),
+                (364, Magnitude),
+                (366, FPGA),
+            ],
+            gps: Some((357, LOCKS)),
+            turns: Some((373, 6)),
+        },
+        Layout::Bpearl => Places {
+            supplies: SUPPLIES_AT,
+            // Firmware with PTP has an FPGA's reading at 358, and nothing at 360 and 366. Older firmware has the
+            // encodings of an RS-LiDAR-32.
+            temperatures: &[
+                (358, FPGA),
+                (360, Magnitude),
+                (362, Magnitude),
+                (364, Magnitude),
+                (366, FPGA),
+            ],
+            gps: Some((357, LOCKS_AND_INPUTS)),
+            turns: Some((373, 6)),
+        },
+        Layout::BpearlV4 => Places {
+            supplies: SUPPLIES_AT,
+            temperatures: &[(358, HUNDREDTHS)],
+            gps: Some((357, LOCKS_AND_INPUTS)),
+            turns: Some((373, 1)),
+        },
+        Layout::Ruby => Places {
+            supplies: SUPPLIES_AT,
+            temperatures: &[(358, HUNDREDTHS), (360, HUNDREDTHS), (362, HUNDREDTHS)],
+            gps: Some((357, LOCKS_AND_INPUTS)),
+            turns: Some((373, 1)),
         },
     }
+}
+
+/// Whether packets report the configured and the current time source. An RS-LiDAR-16 or 32 has a software version in
+/// their place.
+fn has_sync(layout: Layout) -> bool {
+    !matches!(layout, Layout::Rs16 | Layout::Rs32)
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
@@ -171,7 +262,7 @@ impl Difop {
             put(&mut bytes, 40, self.versions.as_flattened());
             put(&mut bytes, 292, &self.serial);
             bytes[300] = self.returns;
-            if !layout.has_calendar() {
+            if has_sync(layout) {
                 put(&mut bytes, 301, &self.sync);
             }
             put(&mut bytes, 303, &time_field(layout, self.unix_us));
@@ -189,14 +280,14 @@ impl Difop {
         for (at, value) in places.supplies.iter().zip(self.supplies) {
             put(&mut bytes, *at, &value.to_be_bytes());
         }
-        for (at, value) in places.temperatures.iter().zip(self.celsius) {
-            put(&mut bytes, *at, &temperature_le(value));
+        for ((at, encoding), value) in places.temperatures.iter().zip(self.celsius) {
+            put(&mut bytes, *at, &encoding.field(value));
         }
-        if let Some(at) = places.gps {
-            bytes[at] = self.gps;
+        if let Some((at, bits)) = places.gps {
+            bytes[at] = self.gps & bits;
         }
-        if let Some(at) = places.turns {
-            put(&mut bytes, at, &self.turns_rpm.to_be_bytes());
+        if let Some((at, per_rpm)) = places.turns {
+            put(&mut bytes, at, &self.turns_rpm.saturating_mul(per_rpm).to_be_bytes());
         }
         bytes
     }
@@ -232,15 +323,15 @@ impl Difop {
         let mut read = Self {
             ips: [array(bytes, 10), array(bytes, 14)],
             mac: array(bytes, 18),
-            gps: places.gps.map_or(0, |at| bytes[at]),
-            turns_rpm: places.turns.map_or(0, |at| word(bytes, at)),
+            gps: places.gps.map_or(0, |(at, _)| bytes[at]),
+            turns_rpm: places.turns.map_or(0, |(at, per_rpm)| word(bytes, at) / per_rpm),
             ..Self::default()
         };
         for (at, value) in places.supplies.iter().zip(&mut read.supplies) {
             *value = word(bytes, *at);
         }
-        for (at, value) in places.temperatures.iter().zip(&mut read.celsius) {
-            *value = read_temperature_le(array(bytes, *at));
+        for ((at, encoding), value) in places.temperatures.iter().zip(&mut read.celsius) {
+            *value = encoding.read(array(bytes, *at));
         }
         let time = |at| read_time(layout, array::<TIME_LEN>(bytes, at)).unwrap_or_default();
         if is_m1 {
@@ -260,7 +351,7 @@ impl Difop {
         read.versions = [array(bytes, 40), array(bytes, 45)];
         read.serial = array(bytes, 292);
         read.returns = bytes[300];
-        if !layout.has_calendar() {
+        if has_sync(layout) {
             read.sync = array(bytes, 301);
         }
         read.unix_us = time(303);

@@ -165,6 +165,16 @@ fn golden_angles(layout: Layout) -> Vec<[Option<f64>; 2]> {
     (0..lasers).map(|laser| of(laser).map(Some)).collect()
 }
 
+/// Temperatures that a packet has whose fields are zero.
+fn coldest(layout: Layout) -> [f64; 5] {
+    match layout {
+        Layout::Helios | Layout::Helios16 => [-273.15, -50.0, -50.0, -50.0, -273.15],
+        Layout::Rs16 | Layout::Rs32 => [0.0, 0.0, 0.0, 0.0, -273.15],
+        Layout::Bpearl => [-273.15, 0.0, 0.0, 0.0, -273.15],
+        _ => [0.0; 5],
+    }
+}
+
 fn golden_difop(layout: Layout) -> Difop {
     let mac = [0x00, 0x1c, 0x23, 0x17, 0x4a, 0xcc];
     let common = Difop {
@@ -172,6 +182,7 @@ fn golden_difop(layout: Layout) -> Difop {
         mac,
         ports: [6699, 6699, 7788, 7788],
         serial: mac,
+        celsius: coldest(layout),
         ..Difop::default()
     };
     if layout == Layout::M1 {
@@ -249,6 +260,45 @@ fn packets_of_state_are_the_goldens_and_read_back() {
         }
         let same = Difop { angles: difop.angles.clone(), ..read };
         assert_eq!(same, difop, "{layout:?}");
+    }
+}
+
+/// Decodes temperatures and speeds by the formulas of the manuals, whose words are big-endian.
+#[test]
+fn boards_report_temperatures_and_speeds_as_the_manuals_say() {
+    let celsius = [45.0, 44.5, 46.0, -12.5, 51.0];
+    let difop = Difop { celsius, turns_rpm: 600, ..Difop::default() };
+    let word = |layout: Layout, at: usize| {
+        let bytes = difop.to_bytes(layout);
+        u16::from_be_bytes([bytes[at], bytes[at + 1]])
+    };
+    let fpga = |word: u16| f64::from(word) * 503.975 / 4096.0 - 273.15;
+    let board = |word: u16| f64::from(word) * 200.0 / 4096.0 - 50.0;
+    let magnitude = |word: u16| {
+        let size = f64::from(word & 0x7ff8) / 128.0;
+        if word > 0x8000 { -size } else { size }
+    };
+    let same = |told: f64, place: usize| (told - celsius[place]).abs() < 0.07;
+    for layout in [Layout::Helios, Layout::Helios16] {
+        assert!(same(fpga(word(layout, 342)), 0) && same(fpga(word(layout, 350)), 4));
+        assert!((1..4).all(|place| same(board(word(layout, 342 + 2 * place)), place)));
+        assert_eq!(word(layout, 352), 600);
+    }
+    for layout in [Layout::Rs16, Layout::Rs32, Layout::Bpearl] {
+        assert!((1..4).all(|place| same(magnitude(word(layout, 358 + 2 * place)), place)));
+        assert!(same(fpga(word(layout, 366)), 4));
+        assert_eq!(word(layout, 373), 3600, "sixths of 1 rpm");
+    }
+    assert!(same(magnitude(word(Layout::Rs16, 358)), 0));
+    assert!(same(fpga(word(Layout::Bpearl, 358)), 0));
+    for layout in [Layout::BpearlV4, Layout::Ruby] {
+        assert_eq!((word(layout, 358), word(layout, 373)), (4500, 600), "hundredths of a degree");
+    }
+    for (_, layout) in Layout::WORDS {
+        let read = Difop::parse(layout, &difop.to_bytes(layout)).unwrap();
+        let mut told = read.celsius.iter().enumerate().filter(|(_, celsius)| **celsius != 0.0);
+        assert!(told.all(|(place, celsius)| same(*celsius, place)), "{layout:?}");
+        assert!([0, 600].contains(&read.turns_rpm), "{layout:?}");
     }
 }
 

@@ -186,11 +186,17 @@ fn what_a_receiver_without_a_fix_says_is_echoed_but_not_believed() {
     clock.handle_signal(SimTime(SECOND), &rmc("092725", "V", "211126"));
     assert_eq!(clock.micros_past_hour(SimTime(SECOND)), 1_000_000);
     assert!(clock.sentence().starts_with(b"$GPRMC,092725,V"));
+    let states = |clock: &DeviceClock, second: u64| {
+        let at = SimTime(second * SECOND);
+        (clock.has_nmea(at), clock.has_valid_nmea(at))
+    };
+    assert_eq!((states(&clock, 2), states(&clock, 4)), ((true, false), (false, false)));
     let mut trusting = self::clock(|settings| {
         still(settings);
         settings.needs_valid = false;
     });
     trusting.handle_signal(SimTime(SECOND), &rmc("092725", "V", "211126"));
+    assert_eq!((states(&trusting, 2), states(&trusting, 4)), ((true, true), (false, false)));
     assert_eq!(trusting.micros_past_hour(SimTime(SECOND)), (27 * 60 + 25) * 1_000_000);
 }
 

@@ -1,14 +1,17 @@
-//! Tests of devices that move to another address, over real sockets.
+//! Tests of devices that move to another address or disconnect a host, over real sockets.
 
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
 
 use crossbeam_channel::{Receiver, bounded};
 use rtrb::RingBuffer;
 
 use super::*;
 use crate::devices::Transmit;
+use crate::engine::connections::ControlLink;
 use crate::engine::packet::{FirstShown, Packet};
 use crate::engine::run::send_queue;
+use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::wire::port::UdpOptions;
 
 /// A host, and a device at `from` that sends to it.
@@ -102,4 +105,23 @@ fn a_device_that_cannot_be_told_stays() {
         send(&connections, &tell, vec![Output::Address(second), datagram(byte)]);
         assert_eq!(heard(&host), (byte, first.into()));
     }
+}
+
+#[test]
+fn a_host_of_a_command_port_is_disconnected() {
+    let (_host, [unit]) = device([127, 0, 0, 1]);
+    let server = TcpServer::listen(&[([127, 0, 0, 1], 0).into()]).unwrap();
+    let mut client = TcpStream::connect(server.addresses().next().unwrap()).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut peer = None;
+    let mut happened = |event: ServerEvent<'_>| {
+        if let ServerEvent::Connected(connected) = event {
+            peer = Some(connected);
+        }
+    };
+    server.receive(&mut [0; 9], Duration::from_secs(5), &mut happened).unwrap();
+    let connections = [Connections { controls: vec![ControlLink::Commands(server)], ..unit }];
+    let (tell, _events) = bounded(9);
+    send(&connections, &tell, vec![Output::Disconnect(peer.unwrap())]);
+    assert_eq!(client.read(&mut [0; 9]).unwrap(), 0);
 }
