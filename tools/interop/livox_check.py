@@ -348,7 +348,7 @@ def commands(bench, result):
     result.expect("type, serial and address", sdk.info == (model.number, model.serial, "127.0.0.2"), sdk.info)
     attitude = (ctypes.c_uint8 * 24)(*range(24))
     field = (ctypes.c_int32 * 5)(270, 90, 0, 30, 0)
-    pins = (ctypes.c_uint8 * 4)(0, 1, 2, 3)
+    pins = (ctypes.c_uint8 * 4)(0, 0, 1, 2)
     done = (0, 0, 0)
 
     def has(of, key):
@@ -367,7 +367,7 @@ def commands(bench, result):
         ("SetLivoxLidarBlindSpot", 100, has(HAP, 0x13)),
         ("SetLivoxLidarDualEmit", True, has(HAP, 2)),
         ("EnableLivoxLidarGlassHeat", done),
-        ("StartForcedHeating", done),
+        ("StartForcedHeating", has(HAP, 0x1E)),
         ("DisableLivoxLidarImuData", done),
         ("DisableLivoxLidarPointSend", done),
     ]:

@@ -156,11 +156,11 @@ impl Hokuyo {
     }
 
     fn change_bit_rate(&mut self, request: &Request<'_>) -> Code {
-        let (Some(uart), Ok([rate])) = (&self.uart, request.numbers()) else { return *b"01" };
+        let (Some(_), Ok([rate])) = (&self.uart, request.numbers()) else { return *b"01" };
         if !self.profile.connection.bit_rates.contains(&rate) {
             return *b"02";
         }
-        if uart.line().baud == rate {
+        if self.bit_rate == rate {
             return *b"03";
         }
         self.next_bit_rate = Some(rate);
@@ -220,7 +220,8 @@ impl Hokuyo {
         }
     }
 
-    /// Executes `RS` (`is_whole`) or `RT`; `RT` keeps motor speed and bit rate. Returns the status.
+    /// Executes `RS` (`is_whole`) or `RT`: restores the settings of power-on, but `RT` keeps motor speed and bit rate.
+    /// Returns the status.
     fn reset(&mut self, at: SimTime, is_whole: bool) -> Code {
         match self.phase {
             Phase::Failed { .. } | Phase::Verifying { .. } | Phase::Booting { .. } => {
@@ -235,10 +236,7 @@ impl Hokuyo {
             if self.rpm != self.profile.motor.speed_rpm {
                 self.turn_at(at, self.profile.motor.speed_rpm);
             }
-            let first = self.profile.connection.bit_rates.first().copied();
-            let is_other =
-                |rate: &u32| self.uart.as_ref().is_some_and(|uart| uart.line().baud != *rate);
-            self.next_bit_rate = first.filter(is_other);
+            self.next_bit_rate = Some(self.settings.bit_rate);
         }
         DONE
     }
@@ -382,13 +380,14 @@ impl Hokuyo {
         let is_lit = matches!(self.phase, Phase::Single | Phase::Streaming);
         let mut time = Vec::new();
         encode(self.clock.ms(at), 4, &mut time);
-        let bit_rate = self.uart.as_ref().map_or(0, |uart| uart.line().baud);
+        let sensitivity = if self.is_sensitive { "Sensitive" } else { "Normal" };
         // The time code can contain any characters, so it is replaced last.
         line.replace("{model}", &self.profile.identity.model)
             .replace("{laser}", if is_lit { "ON" } else { "OFF" })
             .replace("{speed}", &self.rpm.to_string())
             .replace("{mode}", &modes[mode])
-            .replace("{bit_rate}", &bit_rate.to_string())
+            .replace("{sensitivity}", sensitivity)
+            .replace("{bit_rate}", &self.bit_rate.to_string())
             .replace("{status}", status)
             .replace("{time_hex}", &format!("{:06X}", self.clock.ms(at)))
             .replace("{time}", &String::from_utf8_lossy(&time))

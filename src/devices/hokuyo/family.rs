@@ -8,6 +8,7 @@ use crate::Built;
 use crate::commands::{CommandTable, Conduct};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product};
+use crate::config::rig::{LineConfig, LinkConfig};
 use crate::config::toml::key_types::RequiredKeys;
 use crate::config::toml::keys::Keys;
 use crate::decoder::StreamDecoder;
@@ -15,7 +16,13 @@ use crate::family::{Family, Readers, Unit};
 use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
+use crate::wire::port::PtyOptions;
 use crate::wire::scip::request::Name;
+
+/// Whether bit rates have no effect on a link.
+fn has_no_rate(link: &LinkConfig) -> bool {
+    matches!(link, LinkConfig::Line(LineConfig::Pty(PtyOptions { strict_rate: false, .. })))
+}
 
 /// Family `hokuyo`.
 #[derive(Debug)]
@@ -57,6 +64,9 @@ impl Family for HokuyoFamily {
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let mut device = Hokuyo::new(unit.profile, unit.settings, unit.noise());
+        if has_no_rate(&unit.config.link) {
+            device.connect_by_usb();
+        }
         device.set_faults(unit.faults);
         let sensor = Arc::new(device.lidar());
         Built { device: Box::new(device), sensor }

@@ -75,8 +75,11 @@ pub struct Hokuyo {
     hosts: Vec<Host>,
     /// Transmitter of the serial line; `None` with Ethernet.
     uart: Option<Uart>,
+    /// Whether the scanner is connected by USB, where the bit rate is a setting without effect.
+    is_usb: bool,
 
     // Values that commands change.
+    bit_rate: u32,
     rpm: u32,
     /// Time at which the motor reaches the speed that was set last.
     unstable_until: SimTime,
@@ -85,7 +88,7 @@ pub struct Hokuyo {
     simulation: Option<Simulation>,
     reboot_asked: Option<SimTime>,
     reboot_at: Option<SimTime>,
-    /// Bit rate that takes effect after the answer to `SS`.
+    /// Bit rate that takes effect after the answer to `SS` or `RS`.
     next_bit_rate: Option<u32>,
     stream: Option<Stream>,
     single: Option<Single>,
@@ -178,6 +181,8 @@ impl Hokuyo {
             phase: Phase::Booting { until: SimTime(settings.start_up_ns) },
             hosts: if is_serial { vec![Host::new(None)] } else { Vec::new() },
             uart: is_serial.then(|| Uart::new(settings.bit_rate, LINE_BUFFER)),
+            is_usb: false,
+            bit_rate: settings.bit_rate,
             rpm: profile.motor.speed_rpm,
             unstable_until: SimTime::ZERO,
             is_sensitive: settings.is_sensitive,
@@ -205,6 +210,13 @@ impl Hokuyo {
             unit.get_ready(SimTime::ZERO);
         }
         unit
+    }
+
+    /// Connects the scanner by USB instead of the serial line: bit rates then have no effect. Call this before the
+    /// first input.
+    pub fn connect_by_usb(&mut self) {
+        self.is_usb = true;
+        self.uart = self.uart.take().map(|_| Uart::new(LineSettings::USB.baud, LINE_BUFFER));
     }
 
     /// Sets the faults inside the unit. Call this before [`Hokuyo::lidar`], which includes the optical faults.
@@ -362,10 +374,7 @@ impl Hokuyo {
 
     fn boot(&mut self, at: SimTime) {
         self.hang_up(at);
-        let baud = self.settings.bit_rate;
-        if let Some(uart) = self.uart.as_mut().filter(|uart| uart.line().baud != baud) {
-            uart.change_rate(at, baud);
-        }
+        self.set_bit_rate(at, self.settings.bit_rate);
         self.clock.reset(at);
         let next = self.turning.first_from(at);
         self.rpm = self.profile.motor.speed_rpm;
@@ -375,6 +384,17 @@ impl Hokuyo {
         self.is_scip1 = self.profile.protocol.starts_in_scip1;
         self.simulation = None;
         self.phase = Phase::Booting { until: SimTime(at.0 + self.profile.timing.boot_ns) };
+    }
+
+    /// Sets the bit rate at `at`, or as soon as all queued bytes are sent.
+    fn set_bit_rate(&mut self, at: SimTime, rate: u32) {
+        let is_other = std::mem::replace(&mut self.bit_rate, rate) != rate;
+        if let Some(uart) = &mut self.uart
+            && is_other
+            && !self.is_usb
+        {
+            uart.change_rate(at, rate);
+        }
     }
 
     // Hosts.
@@ -395,8 +415,8 @@ impl Hokuyo {
             || line.bytes.starts_with(Name::St.word().as_bytes());
         let fault_effects = if tells_state { self.stall_effects(at) } else { Vec::new() };
         self.say(at, 0, &message, fault_effects, PacketTruth::default());
-        if let (Some(uart), Some(rate)) = (&mut self.uart, self.next_bit_rate.take()) {
-            uart.change_rate(at, rate);
+        if let Some(rate) = self.next_bit_rate.take() {
+            self.set_bit_rate(at, rate);
         }
         self.answered(at);
     }
@@ -575,14 +595,16 @@ impl Device for Hokuyo {
         if self.settings.power_on_stream.is_none() {
             return 0.0;
         }
-        let unit = Self::new(&self.profile, &self.settings, self.noise);
+        let mut unit = Self::new(&self.profile, &self.settings, self.noise);
+        if self.is_usb {
+            unit.connect_by_usb();
+        }
         let line_ns = unit.stream.as_ref().map_or(0, |stream| unit.line_ns(stream));
         let turn_ns = 60e9 / f64::from(self.profile.motor.speed_rpm);
         1e9 / (turn_ns * (line_ns as f64 / turn_ns).ceil().max(1.0))
     }
 
     fn line(&self) -> Option<LineSettings> {
-        let is_serial = self.uart.is_some();
-        is_serial.then(|| LineSettings::eight_n_one(self.settings.bit_rate))
+        self.uart.as_ref().map(Uart::line)
     }
 }

@@ -402,7 +402,7 @@ keys! {
     pub struct StateTexts {
         /// The lines of `II`; names in braces are replaced by values that change.
         pub lines: Vec<String>, By(state_lines);
-        /// Text for `{mode}` in each state.
+        /// Text for `{mode}` in each state; `{sensitivity}` in it becomes `Normal` or `Sensitive`.
         pub modes: [String; MODES.len()], By(state_modes);
         /// Text for `{status}` without a failure.
         pub well: String, By(text);

@@ -266,6 +266,53 @@ fn a_slow_line_leaves_scans_out() {
 }
 
 #[test]
+fn a_reset_restores_the_bit_rate_of_power_on() {
+    let mut bench = Bench::new("hokuyo-urg04lx", "baud_rate = 750000");
+    for (command, baud) in [("SS115200", 115_200), ("RS", 750_000), ("RS", 750_000)] {
+        assert_eq!(bench.ask(command), "00");
+        assert_eq!(bench.unit.uart.as_ref().unwrap().line().baud, baud, "{command}");
+        bench.run_ms(50);
+    }
+}
+
+#[test]
+fn bit_rates_have_no_effect_on_usb() {
+    let mut unit = unit("hokuyo-urg04lx", "", |_| {});
+    unit.connect_by_usb();
+    let mut bench = Bench::of(unit);
+    for (command, baud) in [("SS115200", 115_200), ("RS", 19_200)] {
+        assert_eq!(bench.ask(command), "00");
+        assert_eq!(bench.ask("II"), "00");
+        let rate = format!("SBPS:{baud}[bps]<-Default setting by user");
+        assert!(bench.texts().contains(&rate), "{command}");
+        bench.said.clear();
+        bench.send("MD0044072501000");
+        bench.run_ms(2050);
+        assert!((19..=20).contains(&bench.scans()), "{command}: {}", bench.scans());
+        bench.send("QT");
+        bench.run_ms(50);
+    }
+}
+
+#[test]
+fn a_state_has_the_words_of_the_product() {
+    for (profile, commands, text) in [
+        ("hokuyo-urg04lx", "", "MESM:IDLE"),
+        ("hokuyo-urg04lx", "BM", "MESM:Measuring by Normal Mode"),
+        ("hokuyo-urg04lx", "BM HS1", "MESM:Measuring by Sensitive Mode"),
+        ("hokuyo-ust10lx", "", "MESM:Measuring by Sensitive Mode"),
+        ("hokuyo-ust10lx", "BM", "MESM:Measuring by Sensitive Mode"),
+        ("hokuyo-ust20lx", "", "SBPS:Ethernet 100[Mbps]"),
+    ] {
+        let mut bench = Bench::connected(profile, "");
+        for command in commands.split_whitespace().chain(["II"]) {
+            assert_eq!(bench.ask(command), "00", "{profile} {command}");
+        }
+        assert!(bench.texts().contains(&text.to_owned()), "{text}: {:?}", bench.texts());
+    }
+}
+
+#[test]
 fn texts_are_those_of_the_sensor() {
     let mut bench = Bench::connected("hokuyo-utm30lx-ew", "uptime_s = 123.455");
     bench.unit.handle_peer_input(SimTime(0), PEER, b"VV\n");

@@ -30,6 +30,8 @@ pub struct LivoxClock {
     own: DeviceClock,
     /// Time at which a GNSS receiver first set the clock after power-up; `None`: not yet.
     set_by_gps: Option<SimTime>,
+    /// Time of the last pulse with which a GNSS receiver set the clock by the cable, nanoseconds of POSIX time.
+    pulse_ns: u64,
     faults: Vec<Timed<PtpFault>>,
     /// Planned restart: when the unit stops, and when it is up again.
     restart: Option<(SimTime, SimTime)>,
@@ -58,6 +60,7 @@ impl LivoxClock {
             settings: settings.clone(),
             epoch,
             set_by_gps: is_utc.then_some(SimTime::ZERO),
+            pulse_ns: 0,
             faults: Vec::new(),
             restart: None,
             is_wired: slave.is_some(),
@@ -105,9 +108,14 @@ impl LivoxClock {
     /// Processes a signal of the GPS cable at `at`; times must not decrease.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         self.own.handle_signal(at, signal);
-        if self.set_by_gps.is_none() && self.has_receiver(at) {
-            self.set_by_gps = Some(at);
+        if !self.has_receiver(at) {
+            return;
         }
+        let is_pulse = matches!(signal, CableSignal::PulsePerSecond(true));
+        if is_pulse || self.set_by_gps.is_none() {
+            self.pulse_ns = self.second_ns(at);
+        }
+        self.set_by_gps = self.set_by_gps.or(Some(at));
     }
 
     /// Sets the time of the last pulse (POSIX, nanoseconds) by a host's command. Returns false if no pulses arrive, or
@@ -155,8 +163,13 @@ impl LivoxClock {
         true
     }
 
+    /// Start of the present second of the unit's own clock, nanoseconds of POSIX time.
+    fn second_ns(&self, at: SimTime) -> u64 {
+        (self.own.unix_ns(at).div_euclid(SECOND_NS) * SECOND_NS).max(0) as u64
+    }
+
     fn has_receiver(&self, at: SimTime) -> bool {
-        self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
+        self.own.pps(at) == PpsState::Locked && self.own.has_valid_nmea(at)
     }
 
     /// Time since the last PPS pulse, nanoseconds; `None` if PPS is not locked.
@@ -212,12 +225,19 @@ impl LivoxClock {
     /// measured last (0 without a slave), nanoseconds.
     pub fn synchronised(&self, now: SimTime) -> (u64, i64) {
         let offset_ns = self.slave.as_ref().map_or(0, |slave| slave.offset_ns());
-        let at = match (&self.slave, self.time_type(now)) {
-            (Some(slave), TimeType::Ptp) => slave.synchronised(),
-            (_, TimeType::None) => None,
-            // A simulated PTP master or a GNSS receiver sets the clock every second.
-            _ => Some(SimTime(now.0 / SECOND_NS as u64 * SECOND_NS as u64)),
+        let ns = match (self.time_type(now), &self.slave) {
+            (TimeType::None, _) => 0,
+            (TimeType::Ptp, Some(slave)) => slave.synchronised().map_or(0, |at| self.shows_ns(at)),
+            // A simulated master sets the clock every second until it is lost.
+            (TimeType::Ptp, None) => {
+                let kept_to = lost_since(&self.faults, now).unwrap_or(now);
+                self.shows_ns(SimTime(kept_to.0 - kept_to.0 % SECOND_NS as u64))
+            }
+            (TimeType::Gps, _) => match self.settings.own.reference {
+                ClockReference::Utc => self.second_ns(now),
+                ClockReference::FreeRunning => self.pulse_ns,
+            },
         };
-        (at.map_or(0, |at| self.shows_ns(at)), offset_ns)
+        (ns, offset_ns)
     }
 }

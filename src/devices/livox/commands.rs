@@ -7,8 +7,8 @@ use super::values::Values;
 use crate::commands::{CommandTable, Conduct};
 use crate::time::SimTime;
 use crate::wire::livox::command::{
-    Found, Frame, GetAnswer, GpsTime, LONGEST_FRAME, SetAnswer, id, keys_to_bytes, parse_asked,
-    parse_keys, ret, text,
+    Found, Frame, GetAnswer, GpsTime, LONGEST_FRAME, SEARCH_PORT, SetAnswer, id, keys_to_bytes,
+    parse_asked, parse_keys, ret, text,
 };
 use crate::wire::livox::key::{Entries, key, state};
 use crate::wire::port::Peer;
@@ -17,6 +17,8 @@ use crate::{Output, REACTION_NS, Transmit};
 
 /// Largest number of pending answers, an assumption; further requests are ignored.
 const MAX_WAITING: u64 = 32;
+/// [`Peer::port`] of hosts that send to the port for searches, the first control of the product.
+const SEARCH_CONTROL: u8 = 0;
 
 /// Time of the answer to a request that arrives at `now`, if earlier answers occupy the unit until `busy_until` and an
 /// answer takes `reply_ns`. `None` if too many answers are pending.
@@ -35,6 +37,11 @@ impl Livox {
         // Answers of other units arrive too and are ignored.
         let Ok(request) = Frame::parse(bytes) else { return };
         if request.is_answer || request.is_lidars {
+            return;
+        }
+        let is_for_searches =
+            peer.port == SEARCH_CONTROL && self.profile.ports.command != SEARCH_PORT;
+        if is_for_searches && request.id != id::SEARCH {
             return;
         }
         let reply_ns = self.profile.interface.reply_ns;
@@ -60,9 +67,14 @@ impl Livox {
                 Err(_) => vec![ret::WRONG_LENGTH],
             },
             id::RESET if request.data.len() != 16 => vec![ret::WRONG_LENGTH],
-            id::RESET if request.data != text::<16>(&self.settings.serial) => vec![ret::FAILED],
+            // The maker's SDK does not set the bytes after the serial number.
+            id::RESET if !request.data.starts_with(self.settings.serial.as_bytes()) => {
+                vec![ret::FAILED]
+            }
             id::RESET => {
-                let factory = Values::of(&self.profile, &self.profile.defaults, &self.stored_host);
+                let mut factory =
+                    Values::of(&self.profile, &self.profile.defaults, &self.stored_host);
+                factory.set_address(self.address);
                 self.has_host = self.settings.stored_destination;
                 self.configure(factory, false, false);
                 self.restart(now);

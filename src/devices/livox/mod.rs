@@ -159,6 +159,7 @@ impl Livox {
     /// Sets the unit's own address.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.address = address;
+        self.values.set_address(address);
         self.clock.set_address(self.profile.network.source_mac, address);
     }
 

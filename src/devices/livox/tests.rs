@@ -75,17 +75,21 @@ fn clouds(
     datagrams(sent, PortIndex::DATA).into_iter().map(read).collect()
 }
 
-/// Sends a request; returns the data of the answer, if any. Other output of the unit stays queued.
 fn ask(unit: &mut Livox, id: u16, data: Vec<u8>) -> Option<Vec<u8>> {
+    ask_as(unit, PEER, id, data)
+}
+
+/// Sends a request from `peer`; returns the data of the answer, if any. Other output of the unit stays queued.
+fn ask_as(unit: &mut Livox, peer: Peer, id: u16, data: Vec<u8>) -> Option<Vec<u8>> {
     let now = unit.now;
     let request = Frame::request(9, id, data);
-    unit.handle_peer_input(now, PEER, &request.to_bytes());
+    unit.handle_peer_input(now, peer, &request.to_bytes());
     let mut answers = Vec::new();
     let mut others = Vec::new();
     while let Some(transmit) = unit.poll_transmit() {
         match transmit.output {
-            Output::BytesTo(PEER, bytes) => {
-                assert!(transmit.due.0 > now.0);
+            Output::BytesTo(to, bytes) => {
+                assert!(to == peer && transmit.due.0 > now.0);
                 answers.push(Frame::parse(&bytes).unwrap());
             }
             _ => others.push(transmit),
@@ -379,14 +383,43 @@ fn the_earlier_of_two_restarts_counts() {
 #[test]
 fn a_factory_reset_wants_the_units_own_serial_number() {
     let mut unit = unit(|_| {});
-    assert_eq!(set(&mut unit, &[(key::DATA_TYPE, &[3])]), DONE);
-    let mut serial = b"47MDL8C0010101\0\0".to_vec();
+    unit.set_address(Ipv4Addr::new(127, 0, 0, 2));
+    let network = [127u8, 0, 0, 2, 255, 255, 255, 0, 127, 0, 0, 1];
+    assert_eq!(get(&mut unit, key::NETWORK), network);
+    let other = [127u8, 0, 0, 3, 255, 0, 0, 0, 127, 0, 0, 9];
+    let set_address = (ret::AFTER_REBOOT, key::NETWORK);
+    assert_eq!(set(&mut unit, &[(key::DATA_TYPE, &[3]), (key::NETWORK, &other)]), set_address);
     assert_eq!(ask(&mut unit, id::RESET, vec![0; 16]), Some(vec![ret::FAILED]));
-    assert_eq!(ask(&mut unit, id::RESET, serial.clone()), Some(vec![ret::DONE]));
-    serial.pop();
-    assert_eq!(ask(&mut unit, id::RESET, serial), Some(vec![ret::WRONG_LENGTH]));
+    let short = b"47MDL8C0010101\0".to_vec();
+    assert_eq!(ask(&mut unit, id::RESET, short), Some(vec![ret::WRONG_LENGTH]));
+    // The maker's SDK sends two bytes that it does not set.
+    for end in [[0x12, 0x7f], [0, 0x7f], [0, 0]] {
+        let serial = [&b"47MDL8C0010101"[..], &end].concat();
+        assert_eq!(ask(&mut unit, id::RESET, serial), Some(vec![ret::DONE]));
+    }
     run(&mut unit, 4000 * MS);
     assert_eq!(get(&mut unit, key::DATA_TYPE), [1]);
+    assert_eq!(get(&mut unit, key::NETWORK), network);
+}
+
+#[test]
+fn the_port_for_searches_takes_commands_of_a_hap_only() {
+    let searcher = Peer { port: 0, ..PEER };
+    for (name, takes_all) in [("livox-mid360", false), ("livox-hap", true)] {
+        let mut unit = unit_of(name, |_| {});
+        assert!(ask_as(&mut unit, searcher, id::SEARCH, vec![]).is_some(), "{name}");
+        let entries = Entries(vec![(key::TARGET_STATE, vec![state::IDLE])]);
+        for (id, data) in [
+            (id::GET, asked_to_bytes(&[key::STATE])),
+            (id::SET, keys_to_bytes(&entries)),
+            (id::REBOOT, vec![0, 0]),
+        ] {
+            let answer = ask_as(&mut unit, searcher, id, data);
+            assert_eq!(answer.is_some(), takes_all, "{name} {id:#x}");
+        }
+        assert_eq!(unit.values.target() == state::IDLE, takes_all);
+        assert_eq!(unit.clock.goes_down_at().is_some(), takes_all);
+    }
 }
 
 #[test]
@@ -420,6 +453,45 @@ fn a_receiver_sets_the_clock_by_its_cable_or_a_host_by_the_command() {
         let (told, shown) = (1_783_246_830_000_000_000 + passed, head.time_ns);
         assert!(told.abs_diff(shown) < 100_000, "{told} {shown}");
     }
+}
+
+#[test]
+fn the_last_synchronisation_stays_when_its_source_is_lost() {
+    const START_NS: u64 = 1_780_315_200_560_000_000;
+    const SECOND_NS: u64 = 1000 * MS;
+    let profile = driver("livox-mid360");
+    let profile: &LivoxProfile = profile.data().unwrap();
+    let clock = |ptp, reference| {
+        let mut settings = profile.defaults.clock.clone();
+        settings.ptp = ptp;
+        settings.own.reference = reference;
+        let start = Epoch::new("2026-06-01T12:00:00.56Z".parse().unwrap());
+        LivoxClock::new(&settings, start, identity_of([0; 6]), NoiseSource::new(1, "mid360"))
+    };
+    let seen = |clock: &LivoxClock, ms: u64| clock.synchronised(SimTime(ms * MS)).0;
+    let mut locked = clock(PtpState::Locked, ClockReference::FreeRunning);
+    let schedule = Schedule { start: SimTime(3500 * MS), duration_ns: None, period_ns: None };
+    locked.set_faults(vec![Timed { fault: 0, schedule, kind: PtpFault::Lost }]);
+    let told = [2900, 3100, 9000].map(|ms| seen(&locked, ms) - START_NS);
+    assert_eq!(told, [2, 3, 3].map(|seconds| seconds * SECOND_NS));
+    let utc = clock(PtpState::None, ClockReference::Utc);
+    let told = [1400, 1500].map(|ms| seen(&utc, ms) + 560 * MS - START_NS);
+    assert_eq!(told, [1, 2].map(|seconds| seconds * SECOND_NS));
+    // The receiver's cable breaks after the pulse at 5 s.
+    let mut wired = clock(PtpState::None, ClockReference::FreeRunning);
+    let pulse = |clock: &mut LivoxClock, second: u64| {
+        clock.handle_signal(SimTime(second * SECOND_NS), &CableSignal::PulsePerSecond(true));
+    };
+    (1..=4).for_each(|second| pulse(&mut wired, second));
+    assert_eq!(seen(&wired, 4100), 0);
+    let fields = ["102030.00", "A", "", "", "", "", "", "", "050726", "", ""];
+    let bytes = RawSentence::new("GPRMC", fields).to_bytes();
+    let signal = CableSignal::Bytes(bytes, LineSettings::eight_n_one(9600));
+    wired.handle_signal(SimTime(4200 * MS), &signal);
+    // 2026-07-05T10:20:30Z, the time of the pulse at 4 s.
+    assert_eq!(seen(&wired, 4300), 1_783_246_830 * SECOND_NS);
+    pulse(&mut wired, 5);
+    assert_eq!([5000, 5900, 60_000].map(|ms| seen(&wired, ms)), [1_783_246_831 * SECOND_NS; 3]);
 }
 
 #[test]
@@ -572,6 +644,8 @@ fn values_out_of_their_ranges_are_refused_and_nothing_is_set_of_a_list_with_one(
         (key::FIELD_1, field(0, 10, 5, 4)),
         (key::FIELD_1, field(0, 10, -11, 4)),
         (key::POINT_HOST, vec![127, 0, 0, 1, 0, 0, 1, 1]),
+        (key::FUNCTION_PINS, vec![0, 1, 0, 0]),
+        (key::FUNCTION_PINS, vec![0, 0, 0, 3]),
     ] {
         let before = unit.values.clone();
         assert_eq!(

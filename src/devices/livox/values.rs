@@ -1,7 +1,7 @@
 //! Settings of a unit, by key.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::points::Mode;
@@ -33,8 +33,7 @@ impl Values {
         let settable = profile.interface.keys.iter().filter(|key| **key < FIRST_STATE_KEY);
         let zeros = settable.filter_map(|key| Some((*key, vec![0; length_of(*key)?])));
         let mut values = Self(zeros.collect());
-        let [a, b, c, d] = profile.network.source_ip.octets();
-        values.put(key::NETWORK, &[a, b, c, d, 255, 255, 255, 0, a, b, c, 1]);
+        values.set_address(profile.network.source_ip);
         values.put(key::DATA_TYPE, &[settings.data_type.number()]);
         values.put(key::TARGET_STATE, &[settings.target_state.number()]);
         values.put(key::IMU_ON, &[settings.imu_enable.into()]);
@@ -58,6 +57,12 @@ impl Values {
             }
         }
         values
+    }
+
+    /// Sets the unit's own address, with the default mask and gateway.
+    pub fn set_address(&mut self, address: Ipv4Addr) {
+        let [a, b, c, d] = address.octets();
+        self.put(key::NETWORK, &[a, b, c, d, 255, 255, 255, 0, a, b, c, 1]);
     }
 
     /// Stores a value, if the unit has the key.
@@ -118,6 +123,7 @@ impl Values {
             key::STATE_HOST | key::POINT_HOST | key::IMU_HOST => {
                 Destination::parse(value).is_ok_and(|to| to.port != 0)
             }
+            key::FUNCTION_PINS => matches!(value, [0, 0, 0..=2, 0..=2]),
             _ => true,
         };
         if is_allowed { Ok(()) } else { Err(ret::OUT_OF_RANGE) }

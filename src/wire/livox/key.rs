@@ -37,6 +37,8 @@ pub mod key {
     pub const FIELDS_ON: u16 = 0x0017;
     /// Detection mode: 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
+    /// Functions of the pins IN0, IN1, OUT0 and OUT1.
+    pub const FUNCTION_PINS: u16 = 0x0019;
     /// Requested state, one of [`state`](super::state).
     pub const TARGET_STATE: u16 = 0x001a;
     /// Whether the window is heated while points are sent: 0 no, 1 yes.

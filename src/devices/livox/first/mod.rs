@@ -52,7 +52,7 @@ use planner::{PacketPlan, Planner};
 use points::{Mode, PointMaker};
 use profile::{FirstProfile, FirstSettings};
 use states::States;
-use values::Values;
+use values::{Values, static_address};
 
 /// Connection to a host; a unit has at most one.
 #[derive(Clone, Debug)]
@@ -153,6 +153,7 @@ impl LivoxFirst {
     /// Sets the unit's own address. Hosts can then reach the unit, so it broadcasts to the broadcast port of `host`.
     pub fn set_address(&mut self, address: Ipv4Addr, host: Option<HostAddress>) {
         self.is_reachable = true;
+        self.values.address = static_address(address.octets());
         self.clock.set_address(self.profile.network.source_mac, address);
         let port = host.and_then(|host| host.of(FirstProfile::BROADCAST)).map(|to| to.port());
         if let Some(port) = port {

@@ -39,14 +39,20 @@ impl States {
     pub fn restart(&mut self, at: SimTime) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
-        self.start_motor(up_at);
+        self.start_motor(up_at, state::NORMAL);
         up_at
     }
 
-    fn start_motor(&mut self, at: SimTime) {
+    fn start_motor(&mut self, at: SimTime, target: u8) {
         self.motor.started_at.set(at, at);
+        self.end_start(at, target);
+    }
+
+    /// Sets the states from `at` on: the motor completes its latest start, and the unit is then in the state `target`.
+    fn end_start(&mut self, at: SimTime, target: u8) {
+        let started_at = *self.motor.started_at.at(at);
         self.line.set(at, state::STARTING);
-        self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
+        self.line.push(SimTime(started_at.0 + self.motor.start_ns), target);
     }
 
     /// Starts a change to the state `target` at `at`. Returns whether the change takes time; otherwise it is complete
@@ -54,9 +60,12 @@ impl States {
     pub fn drive(&mut self, at: SimTime, target: u8) -> bool {
         self.motor.started_at.forget(at);
         match (*self.line.at(at), target) {
-            (state::STARTING, state::NORMAL) => true,
-            (state::POWER_SAVING, state::NORMAL) => {
-                self.start_motor(at);
+            (state::STARTING, state::NORMAL | state::STANDBY) => {
+                self.end_start(at, target);
+                true
+            }
+            (state::POWER_SAVING, state::NORMAL | state::STANDBY) => {
+                self.start_motor(at, target);
                 true
             }
             (_, target) => {
@@ -71,7 +80,7 @@ impl States {
     pub fn change_pattern(&mut self, at: SimTime) {
         self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {
-            self.start_motor(at);
+            self.start_motor(at, state::NORMAL);
         }
     }
 }
@@ -81,11 +90,33 @@ mod tests {
     use super::*;
     use state::{NORMAL, POWER_SAVING, STANDBY, STARTING};
 
-    #[test]
-    fn the_motor_takes_its_time_from_power_saving_and_not_from_standby() {
+    fn states() -> States {
         let profile =
             InterfaceProfile { boot_ns: 10, motor_start_ns: 40, ..InterfaceProfile::default() };
-        let mut states = States::new(&profile);
+        States::new(&profile)
+    }
+
+    #[test]
+    fn standby_needs_a_running_motor() {
+        let mut states = states();
+        states.drive(SimTime(100), POWER_SAVING);
+        assert!(states.drive(SimTime(200), STANDBY));
+        // Another target leaves the start as it is.
+        assert!(states.drive(SimTime(210), NORMAL));
+        assert_eq!([239, 240].map(|at| states.at(SimTime(at))), [STARTING, NORMAL]);
+        assert!(states.drive(SimTime(220), STANDBY));
+        assert_eq!([239, 240].map(|at| states.at(SimTime(at))), [STARTING, STANDBY]);
+        assert_eq!(states.progress(SimTime(230)), 75);
+        assert!(!states.drive(SimTime(250), NORMAL));
+        states.drive(SimTime(300), POWER_SAVING);
+        states.drive(SimTime(400), STANDBY);
+        assert!(!states.drive(SimTime(410), POWER_SAVING));
+        assert_eq!([410, 500].map(|at| states.at(SimTime(at))), [POWER_SAVING; 2]);
+    }
+
+    #[test]
+    fn the_motor_takes_its_time_from_power_saving_and_not_from_standby() {
+        let mut states = states();
         let at = |states: &States, at| states.at(SimTime(at));
         assert!(!states.drive(SimTime(100), STANDBY));
         assert!(!states.drive(SimTime(110), NORMAL));

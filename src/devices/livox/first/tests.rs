@@ -312,6 +312,21 @@ fn modes_stop_points_and_samples_and_the_motor_takes_its_time() {
 }
 
 #[test]
+fn standby_after_power_saving_starts_the_motor() {
+    let mut unit = sampling("livox-horizon", |_| {});
+    assert_eq!(ask(&mut unit, id::MODE, &[state::POWER_SAVING]), [ret::DONE]);
+    run(&mut unit, 100 * MS);
+    assert_eq!(ask(&mut unit, id::MODE, &[state::STANDBY]), [ret::IN_PROGRESS]);
+    run(&mut unit, 100 * MS);
+    assert_eq!(heartbeat(&mut unit).state, state::STARTING);
+    // The motor starts for 5 s, whichever mode is asked for meanwhile.
+    assert_eq!(ask(&mut unit, id::MODE, &[state::NORMAL]), [ret::IN_PROGRESS]);
+    assert!(clouds(&run(&mut unit, 4500 * MS)).is_empty());
+    assert_eq!(heartbeat(&mut unit).state, state::STARTING);
+    assert!(!clouds(&run(&mut unit, 1000 * MS)).is_empty());
+}
+
+#[test]
 fn a_restart_takes_its_time_loses_the_host_and_starts_the_clock_again() {
     let mut unit = sampling("livox-avia", |settings| settings.clock.ptp = PtpState::None);
     run(&mut unit, 100 * MS);
@@ -551,6 +566,8 @@ fn what_is_kept_reads_back() {
         assert_eq!(answer[0], ret::DONE);
         Address::parse(&answer[1..]).unwrap()
     };
+    let Address { mode, ip, gateway, .. } = of(&mut unit);
+    assert_eq!((mode, ip, gateway), (1, [127, 0, 0, 2], [127, 0, 0, 1]), "the unit's own");
     assert_eq!(ask(&mut unit, id::SET_ADDRESS, &[1, 10, 0, 0, 5]), [ret::DONE]);
     let Address { mode, ip, mask, gateway } = of(&mut unit);
     assert_eq!((mode, ip, mask), (1, [10, 0, 0, 5], [255, 255, 255, 0]));

@@ -10,7 +10,7 @@ use crate::wire::record::Record as _;
 const RAIN_FOG: u8 = 1;
 
 /// Static address with the default mask and gateway.
-fn static_address(ip: [u8; 4]) -> Address {
+pub fn static_address(ip: [u8; 4]) -> Address {
     let [a, b, c, _] = ip;
     Address { mode: 1, ip, mask: [255, 255, 255, 0], gateway: [a, b, c, 1] }
 }
