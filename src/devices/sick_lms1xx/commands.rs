@@ -13,9 +13,13 @@ use crate::wire::cola::{Dialect, Refusal};
 const CLIENT: u8 = 3;
 
 /// Variables that are stored but have no effect: filters that the sensor model lacks, an encoder that is not connected,
-/// functions of inputs and outputs, network and time server.
-pub const STORED: [(&str, &[Value]); 21] = [
+/// functions of inputs and outputs, limits of contamination, network and time server.
+pub const STORED: [(&str, &[Value]); 25] = [
     ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
+    ("LFPnto1filter", &[Value::U8(0)]),
+    ("MSsuppmode", &[Value::U8(0)]),
+    ("SYPhase", &[Value::U16(0)]),
+    ("LCMcfg", &[Value::U8(0), Value::U16(1), Value::U16(0), Value::U16(0)]),
     ("LICencset", &[Value::U8(0)]),
     ("LICsrc", &[Value::U8(0)]),
     ("LICencres", &[Value::Real(0x3f80_0000)]),
@@ -25,7 +29,7 @@ pub const STORED: [(&str, &[Value]); 21] = [
     ("LFPparticle", &[Value::U8(0), Value::U16(500)]),
     ("LFPmedianfilter", &[Value::U8(0), Value::U16(3)]),
     ("LICFixVel", &[Value::Real(0)]),
-    ("LICSpTh", &[Value::Real(0)]),
+    ("LICSpTh", &[Value::U8(5)]),
     ("TSCRole", &[Value::U8(0)]),
     ("TSCTCInterface", &[Value::U8(0)]),
     ("TSCTCSrvAddr", &[Value::U8(192), Value::U8(168), Value::U8(0), Value::U8(2)]),
@@ -174,7 +178,7 @@ impl SickLms1xx {
         let date = format!("{:02}.{:02}.{:04}", time.day, time.month, time.year);
         let mut values =
             vec![Value::U16(state), Value::U8(0), Value::text(&of_day), Value::text(&date)];
-        values.extend([const { Value::U8(0) }; 3]);
+        values.extend([const { Value::U32(0) }; 3]);
         values
     }
 
@@ -227,7 +231,8 @@ impl SickLms1xx {
             }
             ("LMPoutputRange", values) => self.set_output_range(values)?,
             ("LMDscandatacfg", values) => {
-                let config = data_config_of(values).filter(DataConfig::is_valid);
+                let has_filter = self.profile.echoes.has_filter;
+                let config = data_config_of(values).filter(|config| config.is_valid(has_filter));
                 self.now.data = config.ok_or(Refusal::InvalidData)?;
             }
             ("FREchoFilter", [Value::U8(filter)]) if is_known => {
@@ -237,6 +242,15 @@ impl SickLms1xx {
                     2 => EchoFilter::Last,
                     _ => return Err(Refusal::InvalidData),
                 };
+            }
+            ("LCMcfg", values) => {
+                // Hosts write numbers of four bytes, and read numbers of two.
+                let narrow = |value: &Value| match value {
+                    Value::U32(number) => u16::try_from(*number).map(Value::U16),
+                    other => Ok(other.clone()),
+                };
+                let values: Result<Vec<Value>, _> = values.iter().map(narrow).collect();
+                self.now.stored.insert("LCMcfg", values.map_err(|_| Refusal::InvalidData)?);
             }
             (name, _) => match self.now.stored.get_mut(name).filter(|_| is_known) {
                 Some(stored) => *stored = values,
@@ -300,14 +314,14 @@ impl SickLms1xx {
                 vec![Value::U8(is_set.into())]
             }
             ("mDOSetOutput", [Value::U8(number), Value::U8(state)]) => {
-                let changed = self.outputs.set(*number, *state);
+                let changed = self.outputs.set(now, *number, *state);
                 self.outputs_changed |= changed.unwrap_or(false);
                 vec![Value::U8(changed.is_some().into())]
             }
             ("LIDrstoutpcnt", _) => {
                 self.outputs.reset_changes();
                 self.outputs_changed = true;
-                vec![Value::U8(1)]
+                vec![Value::U8(0)]
             }
             ("mSCloadfacdef" | "mSCloadappdef", _) => {
                 self.adopt(now, self.factory.clone());

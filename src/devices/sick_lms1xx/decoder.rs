@@ -229,7 +229,7 @@ fn scan_words(scan: &ScanData) -> String {
     format!("{hz} Hz, {}", channels.join("; "))
 }
 
-/// Distances of the first echo in each direction, metres; `None` without an echo.
+/// Distances of the channel DIST1 in each direction, metres; `None` without an echo.
 fn ranges_m(scan: &ScanData) -> Vec<Option<f64>> {
     let Some(channel) = scan.channel(b"DIST1") else { return Vec::new() };
     let scale_m = f64::from(channel.scale_factor()) / 1000.0;

@@ -12,8 +12,8 @@
 //! with measured values, `scanning.rs` the mirror.
 //!
 //! Nothing is measured until a host connects, unless the rig sets a power-on stream. From then on, the scanner stores
-//! the latest scan for single requests (`sRN LMDscandata`). Subscribers get the scans that begin after their command,
-//! or every n-th of them if the output interval is n.
+//! the latest scan for single requests (`sRN LMDscandata`), also while it is stopped or in standby. Subscribers get the
+//! scans that begin after their command, or every n-th of them if the output interval is n.
 //!
 //! Sources: see [`crate::wire::cola`]. The profile contains the facts that these sources lack.
 
@@ -49,7 +49,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::sick_lms1xx::profile::{
-    AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
+    AcceptedDialects, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::telegram::Telegram;
@@ -90,7 +90,11 @@ pub struct SickLms1xx {
     asked: VecDeque<(u64, u64)>,
     /// Measured scans whose telegrams are not due yet.
     ahead: VecDeque<Scan>,
+    /// The scan that single requests get.
     latest: Option<Scan>,
+    /// Number of telegrams with scans since power-on. In a run, they count only while a host is connected or with
+    /// `power_on_stream`.
+    given_out: u64,
     clock: SimTime,
     last_due: SimTime,
     ready: VecDeque<Transmit>,
@@ -152,11 +156,7 @@ impl SickLms1xx {
             mode,
             output_range: settings.output_range,
             data: DataConfig::new(settings),
-            echo_filter: if profile.echoes.has_filter {
-                settings.echo_filter
-            } else {
-                EchoFilter::All
-            },
+            echo_filter: settings.echo_filter,
             host_dialect: settings.host_dialect,
             location_name: settings.location_name.clone().into_bytes(),
             passwords: profile.protocol.passwords(),
@@ -178,7 +178,7 @@ impl SickLms1xx {
             now: parameters.clone(),
             saved: parameters.clone(),
             factory: parameters,
-            outputs: Outputs::new(&profile.protocol),
+            outputs: Outputs::new(&profile.protocol, SimTime(settings.start_up_ns)),
             boots: 0,
             reboots: false,
             outputs_changed: false,
@@ -189,6 +189,7 @@ impl SickLms1xx {
             asked: VecDeque::new(),
             ahead: VecDeque::new(),
             latest: None,
+            given_out: turned as u64 / u64::from(settings.output_interval),
             clock: SimTime::ZERO,
             last_due: SimTime::ZERO,
             ready: VecDeque::new(),
@@ -294,7 +295,7 @@ impl SickLms1xx {
         let cut = self.next_cut().map(|at| (at, Event::PowerCut));
         let held = self.next_hold().map(|at| (at, Event::Held));
         let scan =
-            self.ahead.front().map(|scan| (self.mirror.transmission(scan.number), Event::ScanOver));
+            self.ahead.front().map(|scan| (scan.mirror.transmission(scan.number), Event::ScanOver));
         let answers = self.clients.iter().enumerate();
         let answers = answers.filter_map(|(client, host)| {
             Some((host.waiting.next_answer()?, Event::AnswerDue { client }))
@@ -315,13 +316,8 @@ impl SickLms1xx {
     }
 
     fn begin_measuring(&mut self, at: SimTime) {
-        if let Phase::Starting { .. } = self.phase {
-            self.phase = Phase::Measuring;
-            return;
-        }
         self.phase = Phase::Measuring;
-        let next = self.mirror.first_from(at);
-        self.mirror = self.mirror_from(at, next);
+        self.mirror = self.mirror_from(at, self.mirror.first_from(at));
     }
 
     /// Creates a mirror in the present scan mode that passes the zero index of revolution `first` at `since`.
@@ -329,10 +325,15 @@ impl SickLms1xx {
         Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, since, first)
     }
 
-    /// Enters a state without scans.
+    /// Enters a state without scans. Revolutions are not counted until the scanner measures again, in the present scan
+    /// mode.
     fn enter(&mut self, now: SimTime, phase: Phase) {
         self.phase = phase;
-        self.latest = None;
+        // The time of the next revolution is not known yet.
+        self.mirror = self.mirror_from(SimTime(u64::MAX), self.mirror.first_from(now));
+        if !matches!(phase, Phase::Stopped | Phase::Standby) {
+            self.latest = None;
+        }
         self.begin_anew();
         for client in &mut self.clients {
             client.waiting.wake(now);
@@ -360,20 +361,13 @@ impl SickLms1xx {
             return;
         }
         self.now.mode = mode;
-        match self.phase {
+        let phase = match self.phase {
             Phase::Measuring | Phase::Preparing { .. } => {
-                let until = SimTime(now.0 + self.profile.motor.settle_ns);
-                self.enter(now, Phase::Preparing { until });
+                Phase::Preparing { until: SimTime(now.0 + self.profile.motor.settle_ns) }
             }
-            Phase::Off { .. }
-            | Phase::Starting { .. }
-            | Phase::Stopped
-            | Phase::Standby
-            | Phase::Stalled { .. } => {}
-        }
-        // Revolution numbers continue in the new mode.
-        let next = self.mirror.first_from(now);
-        self.mirror = self.mirror_from(now, next);
+            other => other,
+        };
+        self.enter(now, phase);
     }
 
     /// Drops all pending measurements; new requests start with the next revolution.
@@ -399,11 +393,10 @@ impl SickLms1xx {
         Telegrams {
             profile: &self.profile,
             settings: &self.settings,
-            status: self.condition(self.mirror.zero(scan.number)),
+            status: self.condition(scan.mirror.zero(scan.number)),
             config: self.now.data,
             echo_filter: self.now.echo_filter,
             location_name: &self.now.location_name,
-            mirror: &self.mirror,
             clocks: self.clocks,
             digital_outputs: self.outputs.bits,
         }
@@ -411,8 +404,10 @@ impl SickLms1xx {
 
     /// Sends the oldest complete scan to subscribers and to hosts that wait for a scan.
     fn give_out_scan(&mut self, at: SimTime) {
-        let Some(scan) = self.ahead.pop_front() else { return };
+        let Some(mut scan) = self.ahead.pop_front() else { return };
+        scan.telegram = self.given_out;
         if self.now.data.wants(scan.number) {
+            self.given_out += 1;
             let (data, points) = self.telegrams(&scan).scan_data(&scan, true);
             for dialect in [Dialect::A, Dialect::B] {
                 let wants = |client: &&Client| {
@@ -531,11 +526,16 @@ impl Device for SickLms1xx {
             }
             self.asked.pop_front();
             if index == request.index {
-                let first_direction = self.mirror.directions(self.now.output_range).start;
-                let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
-                let truth = truth.as_ref().into();
-                let scan = Scan { number, first_direction, echoes, fault_effects, truth };
-                self.ahead.push_back(scan);
+                self.ahead.push_back(Scan {
+                    number,
+                    // Known when the telegram leaves.
+                    telegram: 0,
+                    mirror: self.mirror.clone(),
+                    first_direction: self.mirror.directions(self.now.output_range).start,
+                    echoes: echoes.clone(),
+                    fault_effects: fault_effects.clone(),
+                    truth: truth.as_ref().into(),
+                });
             }
         }
         self.run(self.clock);

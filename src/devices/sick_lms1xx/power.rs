@@ -44,7 +44,8 @@ impl SickLms1xx {
         let until = SimTime(at.0 + self.profile.motor.boot_ns);
         self.enter(at, Phase::Starting { until });
         self.now = self.saved.clone();
-        self.outputs = Outputs::new(&self.profile.protocol);
+        self.outputs = Outputs::new(&self.profile.protocol, until);
+        self.given_out = 0;
         self.boots += 1;
         self.clocks.uptime_ns = 0;
         self.clocks.on_since = at;

@@ -108,7 +108,7 @@ keys! {
             mode: *scan.modes.first()?,
             output_range: scan.field,
             channels: 1,
-            echo_filter: EchoFilter::First,
+            echo_filter: if echoes.has_filter { EchoFilter::Last } else { EchoFilter::All },
             remission: false,
             remission_16_bit: true,
             timestamp: false,
@@ -230,13 +230,13 @@ keys! {
             OneOf(&AcceptedDialects::WORDS, PROFILES);
         /// The dialect that is configured for hosts.
         pub host_dialect: Dialect, OneOf(&Dialect::WORDS, PROTOCOL);
-        /// The version of the telegrams with scans.
+        /// Version of telegrams with scans and states; from 1 on, LIDoutputstate has the time of the last change.
         pub telegram_version: u16, two_bytes();
         /// Time from a command to its answer.
         pub reply_ns as "reply_ms": u64, Time(Limit::new(0.01..=1000.0, "ms", PROFILES), 1e6);
         /// The answer to the command Run.
         pub run_result: u8, Limit::new(0..=1, "", PROTOCOL);
-        /// The state of the digital outputs in telegrams with scans.
+        /// Digital outputs at power-on, one bit each: set while the output is on.
         pub digital_outputs: [u8; 2],
             Whole(Limit::new(0..=255, "", "the wire format: one bit per output"));
         /// Outputs that the scanner has, in LIDoutputstate.

@@ -52,11 +52,13 @@ impl DataConfig {
         }
     }
 
-    /// Whether a scanner accepts the configuration.
-    pub fn is_valid(&self) -> bool {
+    /// Whether a scanner accepts the configuration. In a scanner with an echo filter, the channels are reserved and may
+    /// be 0.
+    pub fn is_valid(&self, has_filter: bool) -> bool {
         let flags =
             [self.remission, self.is_16_bit, self.position, self.name, self.comment, self.time];
-        flags.iter().all(|flag| *flag <= 1) && self.channels[0] != 0 && self.interval != 0
+        let has_channels = has_filter || self.channels[0] != 0;
+        flags.iter().all(|flag| *flag <= 1) && has_channels && self.interval != 0
     }
 
     /// Whether the scan of revolution `number` is sent.
@@ -68,8 +70,13 @@ impl DataConfig {
 /// One measured revolution.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Number of the revolution since power-on.
+    /// Number of the revolution since power-on. Revolutions count while the scanner is in the state for measuring, even
+    /// without a host.
     pub number: u64,
+    /// Number of telegrams with scans before this one since power-on.
+    pub telegram: u64,
+    /// Mirror in the scan mode in which the scan was measured.
+    pub mirror: Mirror,
     /// Index of the scan's first direction, in angular steps from the start of the field of view.
     pub first_direction: u32,
     /// Echoes of each direction.
@@ -94,8 +101,6 @@ pub struct Telegrams<'a> {
     pub echo_filter: EchoFilter,
     /// Location name, printable ASCII.
     pub location_name: &'a [u8],
-    /// Mirror in the scan mode in which the scan was measured.
-    pub mirror: &'a Mirror,
     /// Time since power-on and the clock.
     pub clocks: Clocks,
     /// States of the digital outputs, one bit each.
@@ -168,7 +173,7 @@ impl Clocks {
 impl Telegrams<'_> {
     /// Telegram of a scan, and the number of directions with a distance in the first channel.
     pub fn scan_data(&self, scan: &Scan, is_streamed: bool) -> (ScanData, u32) {
-        let mirror = self.mirror;
+        let mirror = &scan.mirror;
         let zero = mirror.zero(scan.number);
         let (mut channels_16, mut channels_8) = (Vec::new(), Vec::new());
         let echoes: Vec<usize> = self.echoes().collect();
@@ -198,7 +203,7 @@ impl Telegrams<'_> {
             device_number: self.profile.identity.device_number,
             serial_number: self.settings.serial_number,
             status: status_bytes(self.status),
-            telegram_counter: scan.number as u16,
+            telegram_counter: scan.telegram as u16,
             scan_counter: scan.number as u16,
             start_us: self.clocks.uptime_us(zero),
             transmission_us: self.clocks.uptime_us(mirror.transmission(scan.number)),
@@ -218,8 +223,11 @@ impl Telegrams<'_> {
 
     /// Indices of the echoes that have a channel.
     fn echoes(&self) -> impl Iterator<Item = usize> {
-        let is_all = self.echo_filter == EchoFilter::All;
-        let wanted = if is_all { self.config.channels[0] } else { 1 };
+        let wanted = match (self.echo_filter, self.config.channels[0]) {
+            (EchoFilter::First | EchoFilter::Last, _) => 1,
+            (EchoFilter::All, 0) => u8::MAX,
+            (EchoFilter::All, channels) => channels,
+        };
         (0..usize::from(self.profile.echoes.count)).filter(move |echo| wanted >> echo & 1 == 1)
     }
 
@@ -245,8 +253,8 @@ impl Telegrams<'_> {
             name: [a, b, c, d, b'1' + echo as u8],
             scale_factor_bits: scale.to_bits(),
             scale_offset_bits: 0,
-            start_angle: self.mirror.angle(scan.first_direction),
-            angular_step: self.mirror.mode().resolution as u16,
+            start_angle: scan.mirror.angle(scan.first_direction),
+            angular_step: scan.mirror.mode().resolution as u16,
             values: values.collect(),
         }
     }

@@ -3,80 +3,99 @@
 //! A host that subscribes gets the present state at once, as in a log of an LMS511, and then every change.
 
 use super::SickLms1xx;
+use super::scans::Clocks;
 use crate::Output;
 use crate::sick_lms1xx::profile::Protocol;
 use crate::time::SimTime;
+use crate::wire::cola::scan_data::ClockTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, frame};
 
 /// Names of the events.
 pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
-/// Number of the scanner's own outputs in LIDoutputstate.
-const OUTPUTS: usize = 6;
 /// Number of outputs of an extension in LIDoutputstate; the extension is not connected.
 const EXTERNAL: usize = 8;
 /// State of an output that does not exist.
 const ABSENT: u8 = 2;
+/// Time since power-on and time of the clock at which the inputs were read, of a recorded LMS511. Inputs never change.
+const INPUTS_READ_US: u32 = 2_716_717;
+const INPUTS_READ: ClockTime =
+    ClockTime { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 2, microsecond: 498_000 };
 
-/// Digital outputs, each with its state and its number of changes.
+/// Digital outputs.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    states: [u8; OUTPUTS],
-    changes: [u32; OUTPUTS],
-    /// Bits of the outputs in LMDscandata; a bit is set while its output is low.
+    /// Number of changes of each output.
+    changes: Vec<u32>,
+    /// Time of the last change.
+    changed: SimTime,
+    /// Bits of the outputs in LMDscandata; a bit is set while its output is on.
     pub bits: [u8; 2],
 }
 
 impl Outputs {
-    /// Outputs at power-on.
-    pub fn new(protocol: &Protocol) -> Self {
-        let is_there = |output: usize| output < usize::from(protocol.outputs);
-        Self {
-            states: std::array::from_fn(|output| if is_there(output) { 0 } else { ABSENT }),
-            changes: std::array::from_fn(|output| {
-                if is_there(output) { protocol.output_changes } else { 0 }
-            }),
-            bits: protocol.digital_outputs,
-        }
+    /// Outputs at power-on. `ready`, the end of the start-up or the start of the run, counts as their last change.
+    pub fn new(protocol: &Protocol, ready: SimTime) -> Self {
+        let changes = vec![protocol.output_changes; usize::from(protocol.outputs)];
+        Self { changes, changed: ready, bits: protocol.digital_outputs }
     }
 
-    /// Sets an output (numbered from 1); returns whether it changed. `None` for an unknown output or state.
-    pub fn set(&mut self, number: u8, state: u8) -> Option<bool> {
+    /// Sets an output (numbered from 1) at `now`; returns whether it changed. `None` for an unknown output or state.
+    pub fn set(&mut self, now: SimTime, number: u8, state: u8) -> Option<bool> {
         let output = usize::from(number).checked_sub(1)?;
-        let known = self.states.get_mut(output).filter(|known| **known != ABSENT && state <= 1)?;
-        let is_other = *known != state;
-        *known = state;
-        self.changes[output] = self.changes[output].wrapping_add(is_other.into());
-        // In LMDscandata, an output's bit is set while the output is low.
-        let bit = 1 << output;
-        self.bits[0] = if state == 0 { self.bits[0] | bit } else { self.bits[0] & !bit };
+        let changes = self.changes.get_mut(output).filter(|_| state <= 1)?;
+        let is_other = self.bits[0] >> output & 1 != state;
+        if is_other {
+            *changes = changes.wrapping_add(1);
+            self.changed = now;
+            self.bits[0] ^= 1 << output;
+        }
         Some(is_other)
     }
 
     /// Resets the counters of changes.
     pub fn reset_changes(&mut self) {
-        self.changes = [0; OUTPUTS];
+        self.changes.fill(0);
     }
 
-    fn values(&self) -> Vec<Value> {
-        let own = self.states.iter().copied().zip(self.changes);
+    /// Values of LIDoutputstate in a version of the telegram.
+    fn values(&self, version: u16, clocks: &Clocks) -> Vec<Value> {
+        let own = self.changes.iter().zip(0u32..);
+        let own = own.map(|(changes, output)| (self.bits[0] >> output & 1, *changes));
         let pairs = own.chain([(ABSENT, 0); EXTERNAL]);
         let pairs = pairs.flat_map(|(state, changes)| [Value::U8(state), Value::U32(changes)]);
-        [Value::U16(0), Value::U32(0)].into_iter().chain(pairs).chain([Value::U16(0)]).collect()
+        let (changed_us, time) = match version {
+            0 => (0, vec![Value::U16(0)]),
+            _ => (clocks.uptime_us(self.changed), time_values(&clocks.time(self.changed))),
+        };
+        let head = [Value::U16(version), Value::U32(changed_us)];
+        head.into_iter().chain(pairs).chain(time).collect()
     }
+}
+
+/// Values of a time at the end of a telegram with states.
+fn time_values(time: &ClockTime) -> Vec<Value> {
+    let ClockTime { year, month, day, hour, minute, second, microsecond } = *time;
+    let bytes = [month, day, hour, minute, second].map(Value::U8);
+    [Value::U16(1), Value::U16(year)]
+        .into_iter()
+        .chain(bytes)
+        .chain([Value::U32(microsecond)])
+        .collect()
 }
 
 impl SickLms1xx {
     /// Values of an event, or of the variable with the same name; `None` for an unknown name.
     pub(super) fn state_of(&self, event: &str) -> Option<Vec<Value>> {
+        let version = self.profile.protocol.telegram_version;
         Some(match event {
             // No evaluation field is configured.
             "LFErec" => vec![Value::U16(0)],
-            "LIDoutputstate" => self.outputs.values(),
+            "LIDoutputstate" => self.outputs.values(version, &self.clocks),
             "LIDinputstate" => {
                 let inputs = [const { Value::U8(0) }; 4];
-                let head = [Value::U16(0), Value::U32(0)].into_iter();
-                head.chain(inputs).chain([Value::U16(0)]).collect()
+                let head = [Value::U16(version), Value::U32(INPUTS_READ_US)].into_iter();
+                head.chain(inputs).chain(time_values(&INPUTS_READ)).collect()
             }
             _ => return None,
         })

@@ -176,8 +176,9 @@ fn it_says_who_it_is_in_both_dialects() {
             ("sRN EIHstCola", "sRA EIHstCola 0"),
             ("sRN field000", "sRA field000 0"),
             ("sRN field029", "sRA field029 0"),
-            ("sRN LIDinputstate", "sRA LIDinputstate 0 0 0 0"),
+            ("sRN LIDinputstate", "sRA LIDinputstate 1 29742D 0 0 0 0 1 7B2 "),
             ("sRN LFPmeanfilter", "sRA LFPmeanfilter 0 2 0"),
+            ("sRN LICSpTh", "sRA LICSpTh 5"),
             ("sEN LFErec 1", "sEA LFErec 1"),
             ("sEN LIDoutputstate 1", "sEA LIDoutputstate 1"),
             ("sEN LIDinputstate 0", "sEA LIDinputstate 0"),
@@ -290,9 +291,56 @@ fn one_scan_is_the_newest_or_the_next() {
     bench.ask(peer, "sRN LMDscandata");
     let (due, ..) = bench.telegrams[0];
     assert!(bench.unit.clock.0 - due.0 <= 1_000_000, "within a millisecond");
+}
+
+#[test]
+fn the_last_scan_can_be_read_while_the_scanner_does_not_measure() {
+    let mut bench = lms111();
+    let peer = bench.connect(0);
     bench.ask(peer, LOGIN);
     bench.ask(peer, "sMN LMCstopmeas");
-    assert_eq!(bench.ask(peer, "sRN LMDscandata"), "sFA 4");
+    assert_eq!(bench.ask(peer, "sRN LMDscandata"), "sFA 4", "there was no scan yet");
+    bench.ask(peer, "sMN LMCstartmeas");
+    bench.run_ms(3100);
+    bench.ask(peer, "sMN LMCstopmeas");
+    let last = bench.ask(peer, "sRN LMDscandata");
+    assert!(last.starts_with("sRA LMDscandata 1 1 D781C0 0 0 "), "{last}");
+    for command in ["sMN LMCstandby", "sMN mLMPsetscancfg +2500 +1 +2500 -450000 +2250000"] {
+        bench.ask(peer, command);
+        bench.run_ms(500);
+        assert_eq!(bench.ask(peer, "sRN LMDscandata"), last, "{command}");
+    }
+    bench.ask(peer, "sMN LMCstartmeas");
+    // The scanner needs half a second, and its first telegram leaves 36 ms later.
+    bench.run_ms(520);
+    let next = bench.ask(peer, "sRN LMDscandata");
+    assert_eq!(next.split(' ').nth(25), Some("439"), "a scan in the new mode: {next}");
+}
+
+#[test]
+fn telegrams_and_scans_are_counted_separately() {
+    let mut bench = lms111();
+    let peer = bench.connect(0);
+    bench.ask(peer, LOGIN);
+    bench.ask(peer, "sWN LMDscandatacfg 1 0 0 1 0 0 0 0 0 0 0 5");
+    bench.ask(peer, "sEN LMDscandata 1");
+    bench.telegrams.clear();
+    bench.run_ms(500);
+    bench.ask(peer, "sMN LMCstopmeas");
+    let before = bench.scans(Some(peer));
+    assert!(before.len() >= 4, "{}", before.len());
+    let step = |one: &ScanData, other: &ScanData| {
+        (other.telegram_counter - one.telegram_counter, other.scan_counter - one.scan_counter)
+    };
+    assert!(before.windows(2).all(|pair| step(&pair[0].1, &pair[1].1) == (1, 5)));
+    // Scans are not counted while the motor is stopped.
+    bench.run_ms(6000);
+    bench.ask(peer, "sMN LMCstartmeas");
+    bench.run_ms(3500);
+    let after = bench.scans(Some(peer));
+    let (telegrams, scans) = step(&before.last().unwrap().1, &after[0].1);
+    assert_eq!(telegrams, 1);
+    assert!(scans <= 10, "{scans}");
 }
 
 #[test]
@@ -389,8 +437,7 @@ fn telegrams_hold_what_was_asked_for() {
     let mut bench = Bench::new("sick-lms511", "clock = \"utc\"\nlocation_name = \"front\"");
     let peer = bench.connect(0);
     bench.ask(peer, LOGIN);
-    for invalid in ["0 0 0 0 0 0 0 0 0 0 0 1", "1 0 2 0 0 0 0 0 0 0 0 1", "1 0 0 0 0 0 0 0 0 0 0 0"]
-    {
+    for invalid in ["1 0 2 0 0 0 0 0 0 0 0 1", "1 0 0 0 0 0 0 0 0 0 0 0"] {
         assert_eq!(bench.ask(peer, &format!("sWN LMDscandatacfg {invalid}")), "sFA 5");
     }
     bench.ask(peer, "sEN LMDscandata 1");
@@ -412,7 +459,7 @@ fn telegrams_hold_what_was_asked_for() {
     assert_eq!((scan.channels_16[0].values[0], scan.channels_8[0].values[0]), (5500, 64));
     let time = scan.trailer.clone().unwrap().time.unwrap();
     assert_eq!((time.year, time.month, time.day, time.hour), (2026, 6, 1, 12));
-    assert_eq!((scan.version, scan.digital_outputs), (0, [0x3e, 0]));
+    assert_eq!((scan.version, scan.digital_outputs), (0, [0, 0]));
 
     let scan = configured(&mut bench, "1F 0 1 1 0 1 0 1 1 1 0 1", 1);
     assert_eq!(names(&scan), "DIST1 DIST2 DIST3 DIST4 DIST5 RSSI1 RSSI2 RSSI3 RSSI4 RSSI5");
@@ -434,12 +481,37 @@ fn telegrams_hold_what_was_asked_for() {
     assert!(scans.iter().all(|(_, scan)| scan.scan_counter % 5 == 0));
 }
 
+/// The manual of the LMS500 calls the first field reserved, 00, and the last echo the default.
+#[test]
+fn an_lms5xx_needs_no_channels_and_sends_the_last_echo() {
+    const DRIVER: &str = "sWN LMDscandatacfg 00 00 1 0 0 0 00 0 0 0 1 1";
+    let mut bench = Bench::new("sick-lms511", "");
+    let peer = bench.connect(0);
+    bench.ask(peer, LOGIN);
+    assert_eq!(bench.ask(peer, "sRN FREchoFilter"), "sRA FREchoFilter 2");
+    assert_eq!(bench.ask(peer, DRIVER), "sWA LMDscandatacfg");
+    bench.ask(peer, "sEN LMDscandata 1");
+    for (filter, channels, first) in [(2, 1, 5500), (0, 1, 2500), (1, 5, 2500)] {
+        bench.ask(peer, &format!("sWN FREchoFilter {filter}"));
+        bench.telegrams.clear();
+        bench.run_ms(200);
+        let scan = bench.scans(Some(peer)).remove(1).1;
+        assert_eq!((scan.channels_16.len(), scan.channels_8.len()), (channels, channels));
+        assert_eq!(scan.channels_16[0].values[0], first);
+    }
+    let mut bench = lms111();
+    let peer = bench.connect(0);
+    bench.ask(peer, LOGIN);
+    assert_eq!(bench.ask(peer, DRIVER), "sFA 5");
+}
+
 #[test]
 fn distances_that_do_not_fit_are_none() {
     for (scale, range_m, expected) in
         [(1, 65.5, 65_500), (1, 65.6, 0), (2, 70.0, 35_000), (1, 0.0004, 0)]
     {
-        let mut bench = Bench::new("sick-lms511", &format!("scale_factor = {scale}"));
+        let settings = format!("scale_factor = {scale}\necho_filter = \"first\"");
+        let mut bench = Bench::new("sick-lms511", &settings);
         bench.range_m = range_m;
         let peer = bench.connect(0);
         bench.ask(peer, "sEN LMDscandata 1");

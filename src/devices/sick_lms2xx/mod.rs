@@ -7,7 +7,8 @@
 //!                            +---- installation (password)
 //! ```
 //!
-//! A fault can cut the power at any time; when the power returns, the scanner starts again.
+//! A fault can cut the power at any time, also in the middle of a telegram; when the power returns, the scanner starts
+//! again.
 //!
 //! Each command is acknowledged by a single byte and then answered. No scan is sent before the answer. `commands` has
 //! the commands, `stream` selects the scans, `mirror` has the angle of the mirror, `telegrams` encodes values.
@@ -313,15 +314,16 @@ impl SickLms2xx {
     fn go_on(&mut self, at: SimTime) {
         match self.task.take() {
             Some(Task::Acknowledge { heard: Heard::Spoilt, .. }) => {
-                self.uart.send(at, vec![NAK]);
+                self.transmit(at, vec![NAK], 0, Vec::new(), PacketTruth::default());
                 self.finish();
             }
             Some(Task::Acknowledge { .. }) if !refusals(&self.refusals, at).is_empty() => {
-                self.uart.send_marked(at, vec![NAK], 0, refusals(&self.refusals, at));
+                let effects = refusals(&self.refusals, at);
+                self.transmit(at, vec![NAK], 0, effects, PacketTruth::default());
                 self.finish();
             }
             Some(Task::Acknowledge { heard: Heard::Command(command), .. }) => {
-                self.uart.send(at, vec![ACK]);
+                self.transmit(at, vec![ACK], 0, Vec::new(), PacketTruth::default());
                 let timing = &self.profile.line;
                 let delay_ns = match command {
                     Command::Configure(_) => timing.configure_ns,
@@ -380,7 +382,25 @@ impl SickLms2xx {
         let status = status_byte::FAMILY | self.error_level(at) | implausible | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
-        self.uart.send_scan(at, bytes, points, fault_effects, truth);
+        self.transmit(at, bytes, points, fault_effects, truth);
+    }
+
+    /// Sends `bytes` at `at`, or when the line is free. Bytes that the next power cut prevents are dropped.
+    fn transmit(
+        &mut self,
+        at: SimTime,
+        mut bytes: Vec<u8>,
+        points: u32,
+        fault_effects: Vec<FaultEffect>,
+        truth: PacketTruth,
+    ) {
+        if let Some(cut) = next_cut(&self.cuts, at) {
+            let on_ns = cut.0.saturating_sub(at.max(self.uart.free_at()).0);
+            bytes.truncate((on_ns / self.uart.duration_ns(1)) as usize);
+        }
+        if !bytes.is_empty() {
+            self.uart.send_scan(at, bytes, points, fault_effects, truth);
+        }
     }
 
     fn started(&mut self, at: SimTime) {

@@ -457,6 +457,31 @@ fn a_scanner_that_refuses_says_nak_and_sends_its_scans_on() {
 }
 
 #[test]
+fn a_power_cut_ends_a_telegram_in_the_middle() {
+    let mut bench = Bench::new("sick-lms291-s05-x1.27", |settings| {
+        settings.power_on_mode = PowerOnMode::Continuous;
+        settings.restart_ns = 50 * MS;
+    });
+    let schedule =
+        Schedule { start: SimTime(1000 * MS), duration_ns: Some(500 * MS), period_ns: None };
+    let cuts = vec![Timed { fault: 0, schedule, kind: PowerCycle }];
+    bench.unit.set_faults(&DeviceFaults::from(cuts));
+    bench.run_ms(1700);
+    let times = bench.sent.iter().map(|sent| {
+        let Output::Bytes(bytes) = &sent.output else { panic!("{sent:?}") };
+        (sent.due.0, sent.due.0 + bench.unit.uart.duration_ns(bytes.len()))
+    });
+    let (before, after): (Vec<_>, Vec<_>) = times.partition(|(due, _)| *due < 1000 * MS);
+    // A telegram takes 762 ms at 9600 baud; a byte takes 1.04 ms.
+    let ends: Vec<_> = before.iter().map(|(_, end)| *end).collect();
+    assert!(
+        matches!(ends[..], [788_000_000..790_000_000, 998_000_000..=1_000_000_000]),
+        "{ends:?}"
+    );
+    assert_eq!(after[0].0, 1550 * MS);
+}
+
+#[test]
 fn bits_of_the_status_byte_stand_beside_each_other() {
     let mut bench = Bench::new("sick-lms291-s05-x1.27", |settings| {
         (settings.error_level, settings.is_implausible, settings.is_polluted) = (4, true, true);

@@ -6,7 +6,7 @@
 //!
 //! Sources: SICK's operating instructions of the LMS1xx, LMS500 and LMS4000 (annex on telegrams), the drivers
 //! `sick_scan_xd` and `LMS1xx`, MRPT's `CLMS100Eth`, logs of real LMS1xx and LMS5xx in the issues of `sick_scan_xd`,
-//! a capture of a TiM5xx.
+//! a capture of a TiM5xx, the libraries `snark` and `libsick-lms5xx`, and Wireshark's dissector.
 
 pub mod fields;
 pub mod frame;

@@ -1,8 +1,8 @@
 //! Commands and their answers.
 //!
-//! A name has the same types of values in all scanners that support it. The tables here contain the names used by
-//! drivers of LMS1xx and LMS5xx. The parser accepts all forms of a number; the writer uses one form. Therefore, only
-//! telegrams written by this module are reproduced byte for byte.
+//! Except for LIDoutputstate, a name has the same types of values in all scanners that support it. The tables here
+//! contain the names used by drivers of LMS1xx and LMS5xx. The parser accepts all forms of a number; the writer uses one
+//! form. Therefore, only telegrams written by this module are reproduced byte for byte.
 
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
@@ -147,17 +147,18 @@ const VARIABLES: &[(&str, &[Type])] = &[
     // Number of power-ons.
     ("ODpwrc", &[U32]),
     // State, temperature out of range, time, date, three LEDs.
-    ("STlms", &[U16, U8, Text, Text, U8, U8, U8]),
+    ("STlms", &[U16, U8, Text, Text, U32, U32, U32]),
     // Scan rate (1/100 Hz), number of sectors, resolution, start angle and stop angle (1/10000 degree each).
     ("LMPscancfg", &[U32, U16, U32, I32, I32]),
     // Number of sectors, resolution, start angle and stop angle (1/10000 degree each).
     ("LMPoutputRange", &[U16, U32, I32, I32]),
     // Channels (2), remission, 16 bit, unit, encoder (2), position, name, comment, time, interval.
     ("LMDscandatacfg", &[U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U16]),
-    // Version, counter, four inputs, 0 (no time follows).
-    ("LIDinputstate", &[U16, U32, U8, U8, U8, U8, U16]),
-    // Version, counter, state and number of changes of six outputs and of eight outputs on an extension, 0 (no time
-    // follows). States: 0 low, 1 high, 2 not available.
+    // Version, time since power-on at which the inputs were read (microseconds), four inputs, 1 (a time follows), that
+    // time as in LSPsetdatetime.
+    ("LIDinputstate", &[U16, U32, U8, U8, U8, U8, U16, U16, U8, U8, U8, U8, U8, U32]),
+    // Of an LMS5xx: version, 0, state and number of changes of six outputs and of eight outputs on an extension, 0 (no
+    // time follows). States: 0 off, 1 on, 2 not available.
     (
         "LIDoutputstate",
         &[
@@ -182,6 +183,13 @@ const VARIABLES: &[(&str, &[Type])] = &[
     // 0 first, 1 all, 2 last.
     ("FREchoFilter", &[U8]),
     ("LFPmeanfilter", &[U8, U16, U8]),
+    ("LFPnto1filter", &[U8]),
+    // 0 glitch filter, 1 fog filter.
+    ("MSsuppmode", &[U8]),
+    // Phase of the synchronisation, degrees.
+    ("SYPhase", &[U16]),
+    // Strategy, response time, thresholds of warning and error.
+    ("LCMcfg", &[U8, U16, U16, U16]),
     ("LICencset", &[U8]),
     ("LICsrc", &[U8]),
     ("LICencres", &[Real]),
@@ -191,7 +199,7 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LFPparticle", &[U8, U16]),
     ("LFPmedianfilter", &[U8, U16]),
     ("LICFixVel", &[Real]),
-    ("LICSpTh", &[Real]),
+    ("LICSpTh", &[U8]),
     // Time server: role, interface, address, time zone, and three times in seconds.
     ("TSCRole", &[U8]),
     ("TSCTCInterface", &[U8]),
@@ -203,6 +211,13 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("EIIpAddr", &[U8, U8, U8, U8]),
     ("EIgate", &[U8, U8, U8, U8]),
     ("EImask", &[U8, U8, U8, U8]),
+];
+
+/// LIDoutputstate of an LMS1xx: as in [`VARIABLES`], but with three outputs of its own, the time since power-on of the
+/// last change (microseconds), and at the end 1 and the time of that change.
+const THREE_OUTPUTS: &[Type] = &[
+    U16, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U8,
+    U32, U8, U32, U16, U16, U8, U8, U8, U8, U8, U32,
 ];
 
 /// Methods: name, types of the parameters, types of the results.
@@ -247,6 +262,8 @@ fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
         Kind::Read => (variable().is_some() || field_number(name).is_some() || name == EVENTS[0])
             .then_some(&[][..]),
         Kind::ReadIndex => (name == IDENT_INDEX).then_some(&[][..]),
+        // Hosts write LCMcfg with longer numbers than scanners report.
+        Kind::Write if name == "LCMcfg" => Some(&[U8, U32, U32, U32][..]),
         Kind::Write => variable(),
         Kind::WriteAnswer => variable().map(|_| &[][..]),
         Kind::ReadAnswer if name == IDENT_INDEX => Some(&[Text, Text][..]),
@@ -324,12 +341,20 @@ impl Telegram {
             let code = u16::from_be_bytes([*high, *low]);
             return Ok(Self::new(kind, "", vec![Value::U16(code)]));
         }
-        let types = types(kind, name)?;
-        let mut reader = Reader::lenient(dialect, rest);
-        let values: Result<Vec<Value>, Refusal> =
-            types.iter().map(|kind| Value::read(*kind, &mut reader)).collect();
-        let values = values?;
-        reader.finish()?;
+        let read = |types: &[Type]| -> Result<Vec<Value>, Refusal> {
+            let mut reader = Reader::lenient(dialect, rest);
+            let values: Result<Vec<Value>, Refusal> =
+                types.iter().map(|kind| Value::read(*kind, &mut reader)).collect();
+            let values = values?;
+            reader.finish()?;
+            Ok(values)
+        };
+        let has_states =
+            name == "LIDoutputstate" && matches!(kind, Kind::ReadAnswer | Kind::Happened);
+        let values = match read(types(kind, name)?) {
+            Err(_) if has_states => read(THREE_OUTPUTS)?,
+            values => values?,
+        };
         Ok(Self { kind, name: name.to_owned(), values })
     }
 
@@ -477,6 +502,10 @@ mod tests {
                 "sRA LMPoutputRange 1 1388 FFF92230 225510",
                 "02 02 02 02 00 00 00 21 73 52 41 20 4C 4D 50 6F 75 74 70 75 74 52 61 6E 67 65 20 00 01 00 00 13 88 FF F9 22 30 00 22 55 10 98",
             ),
+            (
+                "sRA LIDinputstate 0 29742D 0 0 0 0 1 7B2 1 1 0 0 2 79950",
+                "02 02 02 02 00 00 00 29 73 52 41 20 4C 49 44 69 6E 70 75 74 73 74 61 74 65 20 00 00 00 29 74 2D 00 00 00 00 00 01 07 B2 01 01 00 00 02 00 07 99 50 28",
+            ),
         ] {
             let telegram = Telegram::parse(Dialect::A, text.as_bytes()).unwrap();
             assert_eq!(telegram.emit(Dialect::A), text.as_bytes());
@@ -509,6 +538,25 @@ mod tests {
         let telegram = Telegram::parse(Dialect::A, status).unwrap();
         assert_eq!(telegram.emit(Dialect::A), status);
         assert_eq!(telegram.values[2], Value::text("01:21:53"));
+        assert!(telegram.emit(Dialect::B).ends_with(b"01.01.1970\0\0\0\0\0\0\0\0\0\0\0\0"));
+        // An LMS1xx has three outputs, and an extension has eight.
+        let outputs = b"sRA LIDoutputstate 1 E88CDA0F 1 A 1 A 1 A \
+            2 0 2 0 2 0 2 0 2 0 2 0 2 0 2 0 1 7DD 1 1 0 1D 3B 5B8D8";
+        let telegram = Telegram::parse(Dialect::A, outputs).unwrap();
+        assert_eq!(telegram.emit(Dialect::A), outputs);
+        let binary = telegram.emit(Dialect::B);
+        assert_eq!(binary.len(), "sRA LIDoutputstate ".len() + 74);
+        assert_eq!(Telegram::parse(Dialect::B, &binary), Ok(telegram));
+    }
+
+    #[test]
+    fn a_variable_can_be_written_with_longer_numbers_than_it_is_read() {
+        for (text, length) in [("sWN LCMcfg 1 5 14 32", 13), ("sRA LCMcfg 1 5 14 32", 7)] {
+            let binary = Telegram::parse(Dialect::A, text.as_bytes()).unwrap().emit(Dialect::B);
+            assert_eq!(binary.len(), "sWN LCMcfg ".len() + length);
+            let telegram = Telegram::parse(Dialect::B, &binary).unwrap();
+            assert_eq!(telegram.emit(Dialect::A), text.as_bytes());
+        }
     }
 
     #[test]

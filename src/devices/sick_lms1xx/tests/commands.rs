@@ -98,7 +98,7 @@ fn a_subscriber_is_told_the_present_state_at_once() {
     for (event, told) in [
         ("LFErec", "sSN LFErec 0"),
         ("LIDoutputstate", outputs),
-        ("LIDinputstate", "sSN LIDinputstate 0 0 0 0 0 0 0"),
+        ("LIDinputstate", "sSN LIDinputstate 0 29742D 0 0 0 0 1 7B2 1 1 0 0 2 79950"),
     ] {
         for dialect in [Dialect::A, Dialect::B] {
             bench.telegrams.clear();
@@ -121,35 +121,69 @@ fn a_subscriber_is_told_the_present_state_at_once() {
     assert_eq!(frame::emit(Dialect::B, content), golden);
 }
 
+/// Layout and states at power-on as in a log of an LMS1xx: three outputs, eight of an extension, and a time.
 #[test]
 fn outputs_change_and_subscribers_hear_of_it() {
     let mut bench = lms111();
     let (peer, other) = (bench.connect(0), bench.connect(1));
+    let outputs = "sRA LIDoutputstate 1 3938700 1 A 1 A 1 A \
+                   2 0 2 0 2 0 2 0 2 0 2 0 2 0 2 0 1 7B2 1 1 0 1 0 0";
+    for dialect in [Dialect::A, Dialect::B] {
+        assert_eq!(bench.ask_in(dialect, peer, "sRN LIDoutputstate"), outputs);
+    }
     bench.ask(peer, LOGIN);
     bench.ask_in(Dialect::B, other, "sEN LIDoutputstate 1");
+    bench.run_ms(1000 - bench.unit.clock.0 / 1_000_000);
     bench.telegrams.clear();
-    assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 1"), "sAN mDOSetOutput 1");
+    assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 0"), "sAN mDOSetOutput 1");
     let told = bench.telegrams.iter().find(|(_, to, ..)| *to == Some(other)).unwrap();
     let told = Telegram::parse(Dialect::B, &told.3).unwrap().emit(Dialect::A);
-    assert!(told.starts_with(b"sSN LIDoutputstate 0 0 0 A 1 B 0 A 2 0"), "{told:?}");
+    // The command is executed one millisecond after it arrives.
+    let wanted = format!("sSN LIDoutputstate 1 {:X} 1 A 0 B 1 A 2 0 2 0", 61_001_000);
+    assert!(told.starts_with(wanted.as_bytes()), "{told:?}");
+    assert!(told.ends_with(b" 2 0 1 7B2 1 1 0 1 1 3E8"), "{told:?}");
     // None of these causes an event: an unchanged state; an output that this model lacks (it has three); an unknown
     // state.
     bench.telegrams.clear();
-    assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 1"), "sAN mDOSetOutput 1");
+    assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 0"), "sAN mDOSetOutput 1");
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 4 1"), "sAN mDOSetOutput 0");
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 1 2"), "sAN mDOSetOutput 0");
     assert!(bench.telegrams.iter().all(|(_, to, ..)| *to == Some(peer)));
     bench.ask(peer, "sEN LMDscandata 1");
     bench.run_ms(100);
     assert_eq!(bench.scans(Some(peer))[0].1.digital_outputs, [5, 0]);
-    bench.ask(peer, "sMN LIDrstoutpcnt");
+    assert_eq!(bench.ask(peer, "sMN LIDrstoutpcnt"), "sAN LIDrstoutpcnt 0");
     let read = bench.ask(peer, "sRN LIDoutputstate");
-    assert!(read.starts_with("sRA LIDoutputstate 0 0 0 0 1 0 0 0 2 0"), "{read}");
+    assert!(read.contains(" 1 0 0 0 1 0 2 0 2 0"), "{read}");
     // No events after the end of the subscription.
     bench.ask_in(Dialect::B, other, "sEN LIDoutputstate 0");
     bench.telegrams.clear();
-    bench.ask(peer, "sMN mDOSetOutput 2 0");
+    bench.ask(peer, "sMN mDOSetOutput 2 1");
     assert!(bench.telegrams.iter().all(|(_, to, ..)| *to == Some(peer)));
+}
+
+/// A set bit in LMDscandata and the state 1 in LIDoutputstate both mean that an output is on.
+#[test]
+fn scans_and_states_of_outputs_agree() {
+    let mut bench = Bench::new("sick-lms511", "");
+    let peer = bench.connect(0);
+    bench.ask(peer, LOGIN);
+    bench.ask(peer, "sEN LMDscandata 1");
+    for (command, bits) in [
+        ("sRN LIDoutputstate", 0),
+        ("sMN mDOSetOutput 1 1", 1),
+        ("sMN mDOSetOutput 6 1", 0x21),
+        ("sMN mDOSetOutput 1 0", 0x20),
+    ] {
+        bench.ask(peer, command);
+        bench.telegrams.clear();
+        bench.run_ms(100);
+        assert_eq!(bench.scans(Some(peer))[0].1.digital_outputs, [bits, 0], "{command}");
+        let state = bench.ask(peer, "sRN LIDoutputstate");
+        let states = state.split(' ').skip(4).step_by(2).take(6);
+        let states: Vec<_> = states.map(|state| state == "1").collect();
+        assert_eq!(states, [0, 1, 2, 3, 4, 5].map(|output| bits >> output & 1 == 1), "{state}");
+    }
 }
 
 #[test]

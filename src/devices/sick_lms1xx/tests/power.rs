@@ -52,7 +52,9 @@ fn a_reboot_keeps_what_was_saved_and_forgets_the_rest() {
         bench.ask(next, "sEN LMDscandata 1");
         bench.run_ms(200);
         let scans = bench.scans(Some(next));
-        assert!(scans[0].1.scan_counter < 60 && scans[0].1.start_us < 20_000_000, "{:?}", scans[0]);
+        let first = &scans[0].1;
+        assert!(first.scan_counter < 60 && first.telegram_counter < 60, "{first:?}");
+        assert!(first.start_us < 20_000_000, "{first:?}");
     }
 }
 
