@@ -1,5 +1,7 @@
 //! CFG messages of a u-blox receiver: their effects, answers and refusals.
 
+use std::collections::BTreeMap;
+
 use super::fences::CFG_GEOFENCE;
 use super::items::{
     Protocol, ROWS, Row, UART1, baud_key, input_key, is_baud_rate, is_made, key, output_key,
@@ -60,6 +62,28 @@ const PROTOCOL_BITS: [(Protocol, u16); 4] = [
     (Protocol::Rtcm3, 1 << 5),
 ];
 
+/// Settings of older messages, beside the configuration items.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    /// Payloads of settings that are stored as the host sent them.
+    kept: BTreeMap<MessageId, Vec<u8>>,
+    /// CFG-PRT messages as received, by port. Their settings are also in the store.
+    ports: BTreeMap<u8, CfgPrt>,
+    /// Channel allocation.
+    pub channels: Channels,
+}
+
+impl Blocks {
+    /// Factory settings.
+    pub fn of_factory(dialect: GnssDialect) -> Self {
+        Self {
+            kept: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            channels: Channels::of_factory(dialect),
+        }
+    }
+}
+
 impl Gnss {
     pub(super) fn configure(&mut self, now: SimTime, frame: &Frame) -> Verdict {
         let payload = &frame.payload;
@@ -109,19 +133,19 @@ impl Gnss {
         if !legacy.is_in(&self.store) {
             return Err(());
         }
+        let kept = self.blocks.kept.get(&legacy.id).map(Vec::as_slice);
         if payload.is_empty() {
-            let kept = self.kept.get(&legacy.id).map(Vec::as_slice);
             let answer = legacy.read(&self.store, kept);
             self.send_frame(now, &Frame::new(legacy.id, answer));
             return Ok(());
         }
-        let kept = self.kept.get(&legacy.id).map(Vec::as_slice);
         let payload = legacy.whole(&self.store, kept, payload);
         let items = legacy.items(&self.store, &payload).ok_or(())?;
         if !items.is_empty() {
             self.store.set_all(1, &items).map_err(drop)?;
         }
-        self.kept.insert(legacy.id, payload);
+        let payload = legacy.merged(&self.store, kept, payload);
+        self.blocks.kept.insert(legacy.id, payload);
         Ok(())
     }
 
@@ -188,7 +212,7 @@ impl Gnss {
             self.store.set(input_key(set.port, protocol), is_in.into());
             self.store.set(output_key(set.port, protocol), is_out.into());
         }
-        self.port_blocks.insert(set.port, *set);
+        self.blocks.ports.insert(set.port, *set);
     }
 
     pub(super) fn port_settings(&self, port: u8) -> Option<CfgPrt> {
@@ -214,7 +238,7 @@ impl Gnss {
             baud: baud as u32,
             input_protocols: mask(input_key),
             output_protocols: mask(output_key),
-            ..self.port_blocks.get(&port).copied().unwrap_or(blank)
+            ..self.blocks.ports.get(&port).copied().unwrap_or(blank)
         })
     }
 
@@ -373,15 +397,15 @@ impl Gnss {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
             self.store.clear();
-            self.saved_channels = Channels::of_factory(self.profile.receiver.dialect);
+            self.saved_blocks = Blocks::of_factory(self.profile.receiver.dialect);
         }
         if save != 0 {
             self.store.save();
-            self.saved_channels = self.channels.clone();
+            self.saved_blocks = self.blocks.clone();
         }
         if load != 0 {
             self.store.load();
-            self.channels = self.saved_channels.clone();
+            self.blocks = self.saved_blocks.clone();
         }
         Ok(())
     }
@@ -422,7 +446,7 @@ impl Gnss {
     /// CFG-RINV: an empty message polls the stored data; others set flags and up to 30 bytes.
     fn configure_inventory(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.is_empty() {
-            let kept = self.kept.get(&CFG_RINV).map_or(NO_REMOTE_INVENTORY, Vec::as_slice);
+            let kept = self.blocks.kept.get(&CFG_RINV).map_or(NO_REMOTE_INVENTORY, Vec::as_slice);
             let answer = Frame::new(CFG_RINV, kept.to_vec());
             self.send_frame(now, &answer);
             return Ok(());
@@ -430,11 +454,11 @@ impl Gnss {
         if payload.len() > MAX_REMOTE_INVENTORY {
             return Err(());
         }
-        self.kept.insert(CFG_RINV, payload.to_vec());
+        self.blocks.kept.insert(CFG_RINV, payload.to_vec());
         Ok(())
     }
 
-    /// UPD-SOS: commands are stored but have no effect; the answer to a poll states that no backup was restored at
+    /// UPD-SOS: commands are accepted without effect; the answer to a poll states that no backup was restored at
     /// power-on.
     fn save_on_shutdown(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match *payload {
@@ -443,10 +467,7 @@ impl Gnss {
                 self.send_frame(now, &Frame::new(UPD_SOS, vec![3, 0, 0, 0, 3, 0, 0, 0]));
                 Ok(())
             }
-            [0 | 1, _, _, _] => {
-                self.kept.insert(UPD_SOS, payload.to_vec());
-                Ok(())
-            }
+            [0 | 1, _, _, _] => Ok(()),
             _ => Err(()),
         }
     }

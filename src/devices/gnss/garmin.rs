@@ -15,9 +15,13 @@ const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), (
 /// 3 of the item `FIXMODE`.
 const FIX_MODES: [&str; 3] = ["2", "3", "A"];
 
+/// Number of fields of PGRMC1.
+const MORE_FIELDS: usize = 15;
+
 impl Gnss {
     /// Processes a sentence. The answer to `PGRMC` and `PGRMC1` has the settings in effect, so the host sees whether its
-    /// settings were accepted. The answer to `PGRMI` and to a valid `PGRMO` is a copy of the sentence.
+    /// settings were accepted. The answer to `PGRMI` and to a valid `PGRMO` is a copy of the sentence. `PGRMI` restarts the
+    /// search for satellites; with `A` in field 7, the receiver also forgets the time.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
         let answer = match sentence.address.as_str() {
             "PGRMC" => {
@@ -32,7 +36,12 @@ impl Gnss {
             "PGRMCE" => return self.answer(now, self.sensor_settings()),
             "PGRMC1E" => return self.answer(now, self.more_settings()),
             // Position and time only speed up the search for satellites; the emulated search does not use them.
-            "PGRMI" => sentence.clone(),
+            "PGRMI" => {
+                let is_cold = sentence.fields.get(6).is_some_and(|command| command == "A");
+                // Settings are non-volatile.
+                self.restart(now, is_cold, false);
+                sentence.clone()
+            }
             "PGRMIE" => return self.answer(now, self.whereabouts()),
             _ => return,
         };
@@ -116,7 +125,8 @@ impl Gnss {
     }
 
     /// PGRMC1. Field 1: seconds between outputs; 7: mode field of NMEA 2.3 (1 off, 2 on). Binary output (2) is not
-    /// supported; position pinning, beacons, differential and power modes (3 to 6, 8, 9) are stored only.
+    /// supported; position pinning, beacons, differential and power modes, PPS auto off and low velocity threshold (3 to
+    /// 6, 8 to 15) are stored only.
     fn set_more(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
         if let Ok(seconds @ 1..=900) = field(1).parse::<u64>() {
@@ -128,7 +138,7 @@ impl Gnss {
             "2" => self.has_modes = true,
             _ => {}
         }
-        for number in [3, 4, 5, 6, 8, 9] {
+        for number in (3..=6).chain(8..=MORE_FIELDS) {
             if !field(number).is_empty() {
                 self.garmin_kept.insert(("PGRMC1", number), field(number).to_string());
             }
@@ -136,7 +146,7 @@ impl Gnss {
     }
 
     fn more_settings(&self) -> RawSentence {
-        let mut fields = self.kept_fields("PGRMC1", 9);
+        let mut fields = self.kept_fields("PGRMC1", MORE_FIELDS);
         let seconds = self.store.get(key::RATE_MEAS) / 1000;
         fields[0] = seconds.to_string();
         fields[1] = "1".to_string();

@@ -88,11 +88,18 @@ impl Gnss {
     }
 
     pub(super) fn writer<'a>(&'a self, systems: &'a [GnssSystem]) -> Writer<'a> {
+        let version = self.version();
+        let hides_qzss =
+            self.store.is_set(key::NMEA_FILT_QZSS) || self.store.is_set(key::NMEA_ONLYGPS);
         Writer {
             profile: &self.profile,
-            version: self.version(),
+            version,
             high_precision: self.store.is_set(key::NMEA_HIGHPREC),
             systems,
+            has_qzss: self.profile.receiver.dialect.is_ublox()
+                && version >= NmeaVersion::V4_11
+                && self.store.is_set(key::QZSS_ENA)
+                && !hides_qzss,
             min_course_speed_m_s: self.settings.min_course_speed_m_s,
             memory: self.memory,
             filter: NmeaFilter {

@@ -72,6 +72,8 @@ pub const NMEA_MAINTALKER: Key = Key(0x2093_0031);
 pub const NMEA_GSVTALKER: Key = Key(0x2093_0032);
 /// Whether NMEA omits GPS satellites.
 pub const NMEA_FILT_GPS: Key = Key(0x1093_0011);
+/// Whether NMEA omits QZSS.
+pub const NMEA_FILT_QZSS: Key = Key(0x1093_0015);
 /// Whether NMEA omits Galileo satellites.
 pub const NMEA_FILT_GAL: Key = Key(0x1093_0013);
 /// Whether NMEA omits GLONASS satellites.
@@ -127,6 +129,8 @@ pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
 pub const GPS_ENA: Key = Key(0x1031_001f);
 /// Whether Galileo is enabled.
 pub const GAL_ENA: Key = Key(0x1031_0021);
+/// Whether QZSS is enabled.
+pub const QZSS_ENA: Key = Key(0x1031_0024);
 /// Whether BeiDou is enabled.
 pub const BDS_ENA: Key = Key(0x1031_0022);
 /// Whether BeiDou B1C is enabled; generation 10 receives it instead of B1I.

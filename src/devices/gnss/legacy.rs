@@ -1,8 +1,8 @@
 //! Configuration messages of generation 8 that read and write configuration items.
 //!
 //! Each message is a block of bytes whose bits represent items. A poll is answered with the present items; a
-//! received block sets them. Other bits are stored unchanged. Some messages have a mask that selects the fields to
-//! apply.
+//! received block sets them. Other bits are stored unchanged. In a message with a mask, the mask selects the parts to
+//! apply; everything else stays as it was.
 //!
 //! Source: u-blox 8 / M8 receiver description, chapter UBX-CFG; ZED-F9P interface description.
 
@@ -14,15 +14,16 @@ use super::profile::GnssDialect;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
-/// Bits of a message that represent an item.
+/// Bits of a message that represent an item or have a mask bit.
 struct Part {
-    /// Offset of the item's first byte in the payload.
+    /// Offset of the part's first byte in the payload.
     byte: usize,
-    /// First bit of the item, counted from the least significant bit of `byte`.
+    /// First bit of the part, counted from the least significant bit of `byte`.
     bit: usize,
     bits: usize,
-    key: Key,
-    /// Mask bit that enables the item, in bytes 0 and 1 (CFG-NAVX5: bytes 2 and 3); `None`: always applied.
+    /// Item that the bits represent; `None`: they are only stored.
+    key: Option<Key>,
+    /// Mask bit that enables the part, in bytes 0 and 1 (CFG-NAVX5: bytes 2 to 7); `None`: always applied.
     mask: Option<usize>,
 }
 
@@ -45,15 +46,19 @@ pub struct Legacy {
 }
 
 const fn whole(byte: usize, bytes: usize, key: u32) -> Part {
-    Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: None }
+    Part { byte, bit: 0, bits: bytes * 8, key: Some(Key(key)), mask: None }
 }
 
 const fn bits(byte: usize, bit: usize, bits: usize, key: u32) -> Part {
-    Part { byte, bit, bits, key: Key(key), mask: None }
+    Part { byte, bit, bits, key: Some(Key(key)), mask: None }
 }
 
 const fn masked(mask: usize, byte: usize, bytes: usize, key: u32) -> Part {
-    Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: Some(mask) }
+    Part { byte, bit: 0, bits: bytes * 8, key: Some(Key(key)), mask: Some(mask) }
+}
+
+const fn stored(mask: usize, byte: usize, bytes: usize) -> Part {
+    Part { byte, bit: 0, bits: bytes * 8, key: None, mask: Some(mask) }
 }
 
 /// All configuration messages that this module handles.
@@ -148,7 +153,7 @@ pub static LEGACY: [Legacy; 14] = [
         version_at: 0,
         generations: 8..=9,
     },
-    // CFG-NAVX5, version 2.
+    // CFG-NAVX5, version 2; stored only: compensation of attenuation, AssistNow Autonomous, dead reckoning.
     Legacy {
         id: MessageId::new(0x06, 0x23),
         mask_at: Some(2),
@@ -164,12 +169,16 @@ pub static LEGACY: [Legacy; 14] = [
             masked(10, 17, 1, 0x1011_0025),
             masked(9, 18, 2, 0x3011_0017),
             masked(13, 26, 1, 0x1011_0019),
+            stored(23, 20, 1),
+            stored(14, 27, 1),
+            stored(14, 30, 2),
+            stored(22, 39, 1),
         ],
         shorter: &[],
         version_at: 0,
         generations: 8..=9,
     },
-    // CFG-NAV5: dynamic model, fix, masks, limits.
+    // CFG-NAV5: dynamic model, fix, masks, limits; stored only: limit of dead reckoning.
     Legacy {
         id: MessageId::new(0x06, 0x24),
         mask_at: Some(0),
@@ -180,6 +189,7 @@ pub static LEGACY: [Legacy; 14] = [
             masked(2, 4, 4, 0x4011_00c1),
             masked(2, 8, 4, 0x4011_00c2),
             masked(1, 12, 1, 0x2011_00a4),
+            stored(3, 13, 1),
             masked(4, 14, 2, 0x3011_00b1),
             masked(5, 16, 2, 0x3011_00b2),
             masked(4, 18, 2, 0x3011_00b3),
@@ -369,7 +379,7 @@ impl Legacy {
         let mut payload = kept.unwrap_or(self.blank).to_vec();
         let is_llh = store.is_set(item_keys::TMODE_POS_TYPE);
         for part in self.all_parts(is_llh) {
-            let (key, shift) = part.item();
+            let Some((key, shift)) = part.item() else { continue };
             put_bits(&mut payload, part, in_message(key, store.get(key)) >> shift);
         }
         if let Some(at) = self.mask_at {
@@ -380,7 +390,8 @@ impl Legacy {
 
     /// Whether the receiver has at least one of the items; `true` for a message without items.
     pub fn is_in(&self, store: &Store) -> bool {
-        self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
+        let mut items = self.parts.iter().filter_map(Part::item);
+        self.parts.is_empty() || items.any(|(key, _)| store.has(key))
     }
 
     /// Completes the payload of an older version with the bytes that a poll would return now; other payloads stay
@@ -395,21 +406,37 @@ impl Legacy {
         payload
     }
 
+    /// Content to store after a host has sent the valid, complete `payload`. A message with a mask changes only the parts
+    /// whose mask bits are set; all else stays as it is.
+    pub fn merged(&self, store: &Store, kept: Option<&[u8]>, payload: Vec<u8>) -> Vec<u8> {
+        if self.mask_at.is_none() {
+            return payload;
+        }
+        let mask = self.mask(&payload);
+        let mut merged = self.read(store, kept);
+        for part in self.parts.iter().filter(|part| part.key.is_none() && part.is_in(mask)) {
+            put_bits(&mut merged, part, take_bits(&payload, part));
+        }
+        merged
+    }
+
+    /// The mask in a complete payload, as long as that of CFG-NAVX5; all bits are set for a message without one.
+    fn mask(&self, payload: &[u8]) -> u64 {
+        let Some(at) = self.mask_at else { return u64::MAX };
+        payload[at..at + 6].iter().rev().fold(0, |mask, byte| mask << 8 | u64::from(*byte))
+    }
+
     /// Items that a payload sets, without those that the receiver lacks; `None` for an invalid payload.
     pub fn items(&self, store: &Store, payload: &[u8]) -> Option<Vec<Item>> {
         if payload.len() != self.blank.len() {
             return None;
         }
-        let mask = match self.mask_at {
-            Some(at) => u16::from_le_bytes([payload[at], payload[at + 1]]),
-            None => u16::MAX,
-        };
+        let mask = self.mask(payload);
         let mut items: Vec<Item> = Vec::new();
         let is_llh = payload.get(3).is_some_and(|flags| flags & 1 == 1);
         for part in self.all_parts(is_llh) {
-            let (key, shift) = part.item();
-            let counts = part.mask.is_none_or(|bit| mask >> bit & 1 == 1);
-            if !counts || !store.has(key) {
+            let Some((key, shift)) = part.item() else { continue };
+            if !part.is_in(mask) || !store.has(key) {
                 continue;
             }
             let value = in_item(key, take_bits(payload, part)) << shift;
@@ -423,9 +450,16 @@ impl Legacy {
 }
 
 impl Part {
-    /// Key of the item without flags, and the first bit in the item's value.
-    fn item(&self) -> (Key, u32) {
-        if self.key.0 & SBAS_HIGH != 0 { (Key(self.key.0 & !SBAS_HIGH), 32) } else { (self.key, 0) }
+    /// Key of the item without flags, and the first bit in the item's value; `None` if the part represents no item.
+    fn item(&self) -> Option<(Key, u32)> {
+        let key = self.key?;
+        let is_high = key.0 & SBAS_HIGH != 0;
+        Some(if is_high { (Key(key.0 & !SBAS_HIGH), 32) } else { (key, 0) })
+    }
+
+    /// Whether a message with `mask` applies the part.
+    fn is_in(&self, mask: u64) -> bool {
+        self.mask.is_none_or(|bit| mask >> bit & 1 == 1)
     }
 }
 

@@ -5,6 +5,7 @@ use glam::{DVec3, Vec3};
 use super::clock::Stamp;
 use super::sentences::shown_dop;
 use crate::frames::GeoOrigin;
+use crate::sensors::gnss::constellation::Satellite;
 use crate::sensors::gnss::corrected::Baseline;
 use crate::sensors::gnss::dop::Dop;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
@@ -433,11 +434,9 @@ impl Reporter<'_> {
         }
     }
 
-    /// Clock bias of the receiver, from -0.5 to 0.5 ms: the clock drifts, and is corrected by a whole millisecond when the
-    /// bias leaves this range.
+    /// Clock bias of the receiver.
     pub fn clock_bias_ns(&self) -> f64 {
-        let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
-        (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
+        clock_bias(self.drift_ns_s, self.uptime_ms).1
     }
 
     fn timels(&self) -> NavTimels {
@@ -505,13 +504,7 @@ impl Reporter<'_> {
     fn svinfo(&self) -> NavSvinfo {
         let channel = |(index, t): (usize, &TrackedSatellite)| ChannelInfo {
             channel: index as u8,
-            sv_id: match t.satellite.system {
-                GnssSystem::Gps => t.satellite.svid,
-                GnssSystem::Glonass => t.satellite.svid + 64,
-                GnssSystem::Galileo => t.satellite.svid + 210,
-                GnssSystem::Beidou if t.satellite.svid <= 5 => t.satellite.svid + 158,
-                GnssSystem::Beidou => t.satellite.svid + 27,
-            },
+            sv_id: shared_number(&t.satellite),
             flags: u8::from(t.is_used)
                 | u8::from(t.correction.source != CorrectionSource::None) << 1
                 | 1 << 2
@@ -640,6 +633,26 @@ pub fn gnss_id(system: GnssSystem) -> u8 {
         GnssSystem::Beidou => 3,
         GnssSystem::Glonass => 6,
     }
+}
+
+/// u-blox's number of a satellite in the range that all systems share: in NAV-SVINFO and PUBX,03.
+pub fn shared_number(satellite: &Satellite) -> u8 {
+    satellite.svid
+        + match satellite.system {
+            GnssSystem::Gps => 0,
+            GnssSystem::Glonass => 64,
+            GnssSystem::Galileo => 210,
+            GnssSystem::Beidou if satellite.svid <= 5 => 158,
+            GnssSystem::Beidou => 27,
+        }
+}
+
+/// Clock of a receiver that has drifted by `drift_ns_s` for `uptime_ms`: the whole milliseconds by which the receiver
+/// has corrected it, and the remaining bias, ns. The receiver corrects the clock when the bias leaves the range from
+/// -0.5 to 0.5 ms.
+pub fn clock_bias(drift_ns_s: f64, uptime_ms: u32) -> (i64, f64) {
+    let ahead_ns = drift_ns_s * f64::from(uptime_ms) * 1e-3 + 500_000.0;
+    (ahead_ns.div_euclid(1e6) as i64, ahead_ns.rem_euclid(1e6) - 500_000.0)
 }
 
 /// `value` in steps of `unit`, rounded to the nearest.

@@ -54,6 +54,7 @@ pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{LeapSeconds, Scale, Stamp, next_on_grid};
+use self::configure::Blocks;
 use self::items::{
     Protocol, Store, UART2, key, nmea_text_key, rate_key, sentence_id, ubx_text_key,
 };
@@ -62,7 +63,6 @@ use self::ports::Port;
 use self::rover::Rover;
 use self::sentences::Memory;
 use self::survey::Survey;
-use self::systems::Channels;
 use self::transactions::Transaction;
 use self::ubx_outputs::{RTCM, UBX_OUTPUTS};
 use super::{CableSignal, Device, Transmit};
@@ -78,7 +78,6 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
 use crate::wire::nmea::{Number, Sentence, Txt};
-use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::rxm::RxmSfrbx;
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
@@ -134,16 +133,12 @@ pub struct Gnss {
     next_pulse: SimTime,
     falls_at: Option<SimTime>,
     drift_ns_s: f64,
-    /// Payloads of settings that are stored as the host sent them.
-    kept: BTreeMap<MessageId, Vec<u8>>,
-    /// CFG-PRT messages as received, by port. Their settings are also in the store.
-    port_blocks: BTreeMap<u8, CfgPrt>,
+    /// Present settings of older messages, beside the store.
+    blocks: Blocks,
+    /// Saved settings of older messages; a restart loads them.
+    saved_blocks: Blocks,
     /// Items of the open transaction.
     transaction: Option<Transaction>,
-    /// Current channel allocation.
-    channels: Channels,
-    /// Saved channel allocation, which a restart loads.
-    saved_channels: Channels,
     /// Whether the receiver held its surveyed or configured position in the latest solution, which then determines only
     /// time.
     is_held: bool,
@@ -209,11 +204,9 @@ impl Gnss {
             next_pulse: SimTime::ZERO,
             falls_at: None,
             drift_ns_s: drift * CLOCK_DRIFT_STD_NS_S,
-            kept: BTreeMap::new(),
-            port_blocks: BTreeMap::new(),
+            blocks: Blocks::of_factory(profile.receiver.dialect),
+            saved_blocks: Blocks::of_factory(profile.receiver.dialect),
             transaction: None,
-            channels: Channels::of_factory(profile.receiver.dialect),
-            saved_channels: Channels::of_factory(profile.receiver.dialect),
             is_held: false,
             wakes_at: None,
             distance_m: 0.0,
@@ -254,9 +247,12 @@ impl Gnss {
         next_on_grid(self.epoch, scale, from, self.period_ns)
     }
 
-    /// Applies changed settings: baud rates, epochs of solutions, and time pulses.
+    /// Applies changed settings: baud rates, end of a survey, epochs of solutions, and time pulses.
     fn apply_settings(&mut self, now: SimTime) {
         self.apply_rates(now);
+        if !self.surveys() {
+            self.survey = Survey::default();
+        }
         let period_ns = self.wanted_period_ns();
         let period_changes = period_ns != self.period_ns;
         self.period_ns = period_ns;
@@ -289,7 +285,7 @@ impl Gnss {
         self.transaction = None;
         if reloads {
             self.store.load();
-            self.channels = self.saved_channels.clone();
+            self.blocks = self.saved_blocks.clone();
             let has_text = !self.profile.identity.boot_text.is_empty();
             self.greeting_at = has_text.then_some(SimTime(now.0 + GREETING_NS));
             self.apply_settings(now);
@@ -430,22 +426,29 @@ impl Gnss {
         is_time
     }
 
+    /// The latest solution as sentences report it, and its time. Sentences cannot express that a fix exceeds the limits;
+    /// they report no fix.
+    fn shown(&self) -> Option<(Solution, &Stamp)> {
+        let (solution, stamp) = self.last.as_ref()?;
+        let mut shown = solution.clone();
+        if !shown.is_within_limits {
+            shown.fix = Fix::None;
+        }
+        Some((shown, stamp))
+    }
+
     /// Output of the latest epoch on a port, due at `due`: sentences, UBX messages, corrections.
     fn epoch_output(&self, place: usize, due: SimTime) -> Vec<Vec<u8>> {
-        let Some((solution, stamp)) = &self.last else { return Vec::new() };
         let number = self.ports[place].number;
         let rate = |id| rate_key(id, number).map_or(0, |key| self.store.get(key));
         let is_on = |id| rate(id) > 0;
         let is_due = |id| is_on(id) && self.solutions.is_multiple_of(rate(id));
         let mut output = Vec::new();
-        if self.sends_on(place, Protocol::Nmea) {
+        if self.sends_on(place, Protocol::Nmea)
+            && let Some((shown, stamp)) = self.shown()
+        {
             let systems = self.systems();
             let writer = self.writer(&systems);
-            // Sentences cannot express that a fix exceeds the limits; they report no fix.
-            let mut shown = solution.clone();
-            if !shown.is_within_limits {
-                shown.fix = Fix::None;
-            }
             for kind in &self.profile.nmea.order {
                 if is_due(sentence_id(*kind)) {
                     output.extend(writer.lines(*kind, &shown, stamp));

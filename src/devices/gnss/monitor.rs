@@ -16,6 +16,8 @@ const NOISE_PER_MS: u16 = 92;
 const AGC_COUNT: u16 = 5120;
 /// Strength of continuous-wave interference in a quiet environment, on a scale of 0 (none) to 255.
 const JAMMING: u8 = 12;
+/// Centre frequencies that SEC-SIG reports, L1 and L2 of GPS. Receivers report two; which ones is an assumption.
+const CENTRES_KHZ: [u32; 2] = [1_575_420, 1_227_600];
 /// Antenna status (2: good) and power (1: on).
 const ANTENNA: (u8, u8) = (2, 1);
 
@@ -219,4 +221,10 @@ pub fn number(noise: &NoiseSource, bytes: usize) -> SecUniqid {
 pub fn attacks(looks_for_jamming: bool) -> SecSig {
     let jamming = if looks_for_jamming { 0b011 } else { 0 };
     SecSig { version: 1, head: [0; 3], states: vec![jamming, 0, 0, 0, 0b011, 0, 0, 0] }
+}
+
+/// SEC-SIG, version 2: detection of jamming and spoofing is on, there is neither, and no centre frequency is jammed.
+pub fn attacks_by_frequency() -> SecSig {
+    let states = CENTRES_KHZ.iter().flat_map(|khz| khz.to_le_bytes()).collect();
+    SecSig { version: 2, head: [0b1_1011, 0, CENTRES_KHZ.len() as u8], states }
 }

@@ -3,7 +3,7 @@
 use super::Gnss;
 use super::clock::Stamp;
 use super::items::key;
-use super::messages::{NextPulse, Reporter};
+use super::messages::{NextPulse, Reporter, clock_bias};
 use super::monitor;
 use super::profile::GnssDialect;
 use super::signals::{self, ReceiverClock};
@@ -57,6 +57,7 @@ impl Gnss {
                     gps_ns: self.epoch.gps_ns(s.at),
                     bias_ns: reporter.clock_bias_ns(),
                     drift_ns_s: self.drift_ns_s,
+                    is_reset: self.is_clock_reset(s.at),
                     leap_s: stamp.leap_s,
                     weeks_behind: stamp.weeks_behind,
                 };
@@ -65,6 +66,12 @@ impl Gnss {
             }
             _ => return reporter.message(id).map(|message| message.to_frame()),
         })
+    }
+
+    /// Whether the receiver corrected its clock by whole milliseconds between the epoch before and that at `at`.
+    fn is_clock_reset(&self, at: SimTime) -> bool {
+        let corrected_ms = |at| clock_bias(self.drift_ns_s, self.uptime_ms(at)).0;
+        self.observed_before.is_some_and(|before| corrected_ms(before) != corrected_ms(at))
     }
 
     /// The message `id` if it describes the receiver itself (MON, SEC); `None` for all other messages.
@@ -93,10 +100,10 @@ impl Gnss {
                 supported: self.system_bits(|_, _| true),
                 factory: self.system_bits(|this, key| this.store.is_set_by_factory(key)),
                 enabled: self.system_bits(|this, key| this.store.is_set(key)),
-                simultaneous: if self.profile.receiver.dialect == GnssDialect::Ublox8 {
-                    3
-                } else {
+                simultaneous: if self.profile.receiver.dialect == GnssDialect::Ublox9 {
                     4
+                } else {
+                    3
                 },
                 ..Default::default()
             }
@@ -106,19 +113,20 @@ impl Gnss {
                     if self.profile.receiver.dialect == GnssDialect::Ublox10 { 6 } else { 5 };
                 monitor::number(&self.noise, bytes).to_frame()
             }
-            mon_more::SecSig::ID => {
-                // Firmware without the switch always monitors jamming.
-                let looks = looks || !self.store.has(key::ITFM_ENABLE);
-                monitor::attacks(looks).to_frame()
+            mon_more::SecSig::ID if self.profile.protocol_version() >= Some(2750) => {
+                monitor::attacks_by_frequency().to_frame()
             }
+            mon_more::SecSig::ID => monitor::attacks(looks).to_frame(),
             _ => return None,
         })
     }
 
-    /// Adds a solution to the survey-in, which determines the position of a base.
+    /// Adds a solution to the survey-in, if one is requested. It determines the position of a base.
     pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
+        if !self.surveys() {
+            return;
+        }
         let demand = Demand {
-            is_on: self.store.get(key::TMODE_MODE) == 1,
             least_s: self.store.get(key::SVIN_MIN_DUR) as u32,
             accuracy_m: self.store.get(key::SVIN_ACC_LIMIT) as f64 * 1e-4,
         };

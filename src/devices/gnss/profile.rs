@@ -39,7 +39,8 @@ pub enum NmeaVersion {
     V2_3,
     /// Version 4.10: with system and signal numbers and navigation status.
     V4_10,
-    /// Version 4.11: like 4.10, with a number for BeiDou's second signal, and a mode letter for QZSS in GNS.
+    /// Version 4.11: like 4.10, with a number for BeiDou's second signal, a mode letter for QZSS in GNS, and in each
+    /// group of GSV only the satellites that are tracked on its signal.
     V4_11,
 }
 

@@ -15,6 +15,10 @@ const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
 /// Largest dilution of precision in sentences with two decimals; an unknown one is reported as this value. With one
 /// decimal, the value is 99.9.
 const NO_DOP: f64 = 99.99;
+/// NMEA's number of QZSS in GSA.
+const QZSS: u8 = 5;
+/// Number in GSV of NMEA 4.11 for satellites without a tracked signal.
+const NO_SIGNAL: &str = "0";
 
 /// Writes NMEA sentences with the present settings.
 pub struct Writer<'a> {
@@ -26,6 +30,8 @@ pub struct Writer<'a> {
     pub high_precision: bool,
     /// Systems received, in the profile's order.
     pub systems: &'a [GnssSystem],
+    /// Whether GSA and GSV report QZSS, of which no satellite is received.
+    pub has_qzss: bool,
     /// Speed below which the course is empty, m/s.
     pub min_course_speed_m_s: f64,
     /// Filter set by the host.
@@ -185,7 +191,7 @@ impl Writer<'_> {
         let has_fix = s.fix.is_some();
         let t = stamp.utc;
         let date = Date::new(t.year().unsigned_abs(), t.month() as u8, t.day() as u8);
-        let declination = self.profile.nmea.declination_deg.or(self.memory.declination_deg);
+        let declination = self.declination_deg();
         Rmc {
             time: self.time(s, stamp),
             status: Some(status(s.fix)),
@@ -200,18 +206,33 @@ impl Writer<'_> {
         }
     }
 
+    /// Magnetic declination, degrees, east positive; `None` if the receiver reports none.
+    fn declination_deg(&self) -> Option<f64> {
+        self.profile.nmea.declination_deg.or(self.memory.declination_deg)
+    }
+
+    /// VTG. A Garmin reports whole degrees, the magnetic course as well, and four digits of km/h.
     fn vtg(&self, s: &Solution) -> Vtg {
         if !s.fix.is_some() {
             return Vtg { mode: self.mode('N'), ..Vtg::default() };
         }
+        let speed_km_h = self.speed(s.ground_speed_m_s(), 3.6);
+        let (course_true_deg, course_magnetic_deg, speed_km_h) =
+            if self.profile.receiver.dialect == GnssDialect::Garmin {
+                let course =
+                    |from_deg: f64| within_turn(self.memory.course_deg - from_deg, 0).padded(3);
+                (Some(course(0.0)), self.declination_deg().map(course), speed_km_h.padded(4))
+            } else {
+                (self.course(s), None, speed_km_h)
+            };
         Vtg {
-            course_true_deg: self.course(s),
+            course_true_deg,
             true_unit: Some('T'),
-            course_magnetic_deg: None,
+            course_magnetic_deg,
             magnetic_unit: Some('M'),
             speed_kn: Some(self.speed(s.ground_speed_m_s(), KNOTS_PER_M_S)),
             knots_unit: Some('N'),
-            speed_km_h: Some(self.speed(s.ground_speed_m_s(), 3.6)),
+            speed_km_h: Some(speed_km_h),
             km_h_unit: Some('K'),
             mode: self.mode(short_mode(s.fix)),
         }
@@ -341,30 +362,36 @@ impl Writer<'_> {
             Fix::DeadReckoning | Fix::TwoD => 2,
             Fix::ThreeD(_) => 3,
         };
-        let line = |system: GnssSystem| {
-            let mut slots = [None; 12];
-            let used = s.used().filter(|t| t.satellite.system == system);
-            for (slot, tracked) in slots.iter_mut().zip(used) {
-                *slot = Some(number_of(tracked));
-            }
+        let line = |system: u8, satellites: [Option<Number>; 12]| {
             let content = Gsa {
                 operation: Some('A'),
                 navigation_mode: Some(Number::whole(mode)),
-                satellites: slots,
+                satellites,
                 pdop: self.dop(shown_dop(s, |dop| dop.position())),
                 hdop: self.dop(shown_dop(s, |dop| dop.horizontal())),
                 vdop: self.dop(shown_dop(s, |dop| dop.vertical())),
                 system: if self.version < NmeaVersion::V4_10 {
                     Tail::Absent
                 } else {
-                    Tail::Value((system as u8 + 1).to_string())
+                    Tail::Value(system.to_string())
                 },
             };
             Sentence::new(self.talker(), content).to_bytes()
         };
-        self.shown_systems().map(line).collect()
+        let line_of = |system: GnssSystem| {
+            let mut slots = [None; 12];
+            let used = s.used().filter(|t| t.satellite.system == system);
+            for (slot, tracked) in slots.iter_mut().zip(used) {
+                *slot = Some(number_of(tracked));
+            }
+            line(system as u8 + 1, slots)
+        };
+        let qzss = self.has_qzss.then(|| line(QZSS, [None; 12]));
+        self.shown_systems().map(line_of).chain(qzss).collect()
     }
 
+    /// GSV up to NMEA 4.10: for each signal a group with all satellites in view. From NMEA 4.11 on: as in
+    /// [`Self::gsv_by_signal`].
     fn gsv(&self, s: &Solution) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         for system in self.shown_systems() {
@@ -374,21 +401,55 @@ impl Writer<'_> {
             };
             let in_view: Vec<_> =
                 s.satellites.iter().filter(|t| t.satellite.system == system).collect();
+            if self.version >= NmeaVersion::V4_11 {
+                self.gsv_by_signal(talker(system), &in_view, signals, &mut lines);
+                continue;
+            }
             let shown = if self.version < NmeaVersion::V4_10 || in_view.is_empty() {
                 &signals[..1]
             } else {
                 &signals[..]
             };
             for (index, signal) in shown.iter().enumerate() {
-                self.gsv_group(system, &in_view, index, signal, &mut lines);
+                self.gsv_group(talker(system), &in_view, index, signal, &mut lines);
             }
+        }
+        if self.has_qzss {
+            self.gsv_group("GQ", &[], 0, NO_SIGNAL, &mut lines);
         }
         lines
     }
 
+    /// GSV of a system: for each signal, in the order of their numbers, the satellites that are tracked on it, then the
+    /// satellites that are not tracked. Empty groups are left out; if all are empty, only the last one is sent.
+    fn gsv_by_signal(
+        &self,
+        talker: &str,
+        in_view: &[&TrackedSatellite],
+        signals: &[String],
+        lines: &mut Vec<Vec<u8>>,
+    ) {
+        let before = lines.len();
+        let mut ordered: Vec<(usize, &String)> = signals.iter().enumerate().collect();
+        ordered.sort_by_key(|(_, signal)| *signal);
+        for (index, signal) in ordered {
+            let tracked: Vec<_> =
+                in_view.iter().copied().filter(|t| t.cno_dbhz[index].is_some()).collect();
+            if !tracked.is_empty() {
+                self.gsv_group(talker, &tracked, index, signal, lines);
+            }
+        }
+        let is_untracked =
+            |t: &&TrackedSatellite| t.cno_dbhz.iter().take(signals.len()).all(Option::is_none);
+        let untracked: Vec<_> = in_view.iter().copied().filter(is_untracked).collect();
+        if !untracked.is_empty() || lines.len() == before {
+            self.gsv_group(talker, &untracked, 0, NO_SIGNAL, lines);
+        }
+    }
+
     fn gsv_group(
         &self,
-        system: GnssSystem,
+        talker: &str,
         in_view: &[&TrackedSatellite],
         index: usize,
         signal: &str,
@@ -401,17 +462,9 @@ impl Writer<'_> {
         } else {
             Tail::Value(signal.to_string())
         };
-        let whole = |value: f64, digits| Number::from_f64(value, 0).padded(digits);
         let messages = in_view.len().div_ceil(4).max(1);
         for message in 0..messages {
-            let rows = in_view.iter().skip(message * 4).take(4).map(|t| SatelliteInView {
-                svid: Some(number_of(t)),
-                elevation_deg: Some(whole(t.elevation_deg, 2)),
-                azimuth_deg: Some(Number::whole(t.azimuth_deg.round() as u64 % 360).padded(3)),
-                cno_dbhz: t.cno_dbhz[index.min(1)]
-                    .or(self.no_signal())
-                    .map(|cno| whole(cno.clamp(0.0, 99.0), 2)),
-            });
+            let rows = in_view.iter().skip(message * 4).take(4).map(|t| self.row(t, index));
             let content = Gsv {
                 messages: Some(Number::whole(messages as u64)),
                 message: Some(Number::whole(message as u64 + 1)),
@@ -419,8 +472,21 @@ impl Writer<'_> {
                 satellites: rows.collect(),
                 signal: tail.clone(),
             };
-            let talker = if self.filter.is_gsv_main { self.talker() } else { talker(system) };
+            let talker = if self.filter.is_gsv_main { self.talker() } else { talker };
             lines.push(Sentence::new(talker, content).to_bytes());
+        }
+    }
+
+    /// A satellite in view, with the strength of its first (`index` 0) or second signal.
+    pub(super) fn row(&self, t: &TrackedSatellite, index: usize) -> SatelliteInView {
+        let whole = |value: f64, digits| Number::from_f64(value, 0).padded(digits);
+        SatelliteInView {
+            svid: Some(number_of(t)),
+            elevation_deg: Some(whole(t.elevation_deg, 2)),
+            azimuth_deg: Some(Number::whole(t.azimuth_deg.round() as u64 % 360).padded(3)),
+            cno_dbhz: t.cno_dbhz[index]
+                .or(self.no_signal())
+                .map(|cno| whole(cno.clamp(0.0, 99.0), 2)),
         }
     }
 

@@ -89,6 +89,9 @@ pub struct ReceiverClock {
     pub bias_ns: f64,
     /// Drift of the clock.
     pub drift_ns_s: f64,
+    /// Whether the receiver has corrected the clock by whole milliseconds since the previous epoch. With a message rate
+    /// above 1, corrections in skipped epochs are not reported.
+    pub is_reset: bool,
     /// GPS minus UTC, seconds.
     pub leap_s: i8,
     /// Number of weeks by which the receiver's week number is too low.
@@ -128,7 +131,7 @@ pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: b
         receiver_tow_s: tow_s + clock.bias_ns * 1e-9,
         week: week as u16,
         leap_s: clock.leap_s,
-        status: u8::from(is_leap_known),
+        status: u8::from(is_leap_known) | u8::from(clock.is_reset) << 1,
         version: 1,
         reserved1: [0; 2],
         signals: observations.iter().take(255).map(row).collect(),

@@ -29,8 +29,6 @@ pub struct Survey {
 /// A host's request for a survey.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Whether a survey is requested.
-    pub is_on: bool,
     /// Minimum duration, seconds.
     pub least_s: u32,
     /// Accuracy that the survey must reach, metres.
@@ -39,12 +37,8 @@ pub struct Demand {
 
 impl Survey {
     /// Adds the three-dimensional `fix` of an epoch: position (ECEF, metres) and accuracy (metres); `None` if the epoch
-    /// has none. If no survey is requested, resets the survey.
+    /// has none.
     pub fn step(&mut self, at: SimTime, demand: &Demand, fix: Option<(DVec3, f64)>) {
-        if !demand.is_on {
-            *self = Self::default();
-            return;
-        }
         let since = *self.since.get_or_insert(at);
         if self.is_valid {
             return;
@@ -94,6 +88,11 @@ impl Survey {
 pub(super) const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 impl Gnss {
+    /// Whether a survey is requested.
+    pub(super) fn surveys(&self) -> bool {
+        self.store.get(key::TMODE_MODE) == 1
+    }
+
     /// The held position and its accuracy, metres; `None` if the receiver holds none.
     pub(super) fn held_position(&self) -> Option<(Geodetic, f64)> {
         let get = |key| self.store.get(key);

@@ -8,7 +8,7 @@
 
 use super::Gnss;
 use super::Verdict;
-use super::items::{signal_key, system_key};
+use super::items::{key, signal_key, system_key};
 use super::messages::gnss_id;
 use super::profile::GnssDialect;
 use crate::sensors::gnss::settings::GnssSystem;
@@ -18,7 +18,6 @@ use crate::wire::ubx::Payload;
 use crate::wire::ubx::cfg::{CfgGnss, GnssBlock, Item, Key};
 
 const SBAS_ENA: Key = Key(0x1031_0020);
-const QZSS_ENA: Key = Key(0x1031_0024);
 const SBAS: u8 = 1;
 const IMES: u8 = 4;
 const QZSS: u8 = 5;
@@ -75,7 +74,7 @@ impl Gnss {
         if !items.is_empty() {
             self.store.set_all(1, &items).map_err(drop)?;
         }
-        self.channels = channels;
+        self.blocks.channels = channels;
         Ok(())
     }
 
@@ -84,10 +83,10 @@ impl Gnss {
         let is_known = |id: &u8| match *id {
             SBAS => self.store.has(SBAS_ENA),
             IMES => self.profile.receiver.dialect == GnssDialect::Ublox8,
-            QZSS => self.store.has(QZSS_ENA),
+            QZSS => self.store.has(key::QZSS_ENA),
             id => self.profile.systems().any(|system| gnss_id(system) == id),
         };
-        self.channels.of.iter().map(|(id, ..)| *id).filter(is_known).collect()
+        self.blocks.channels.of.iter().map(|(id, ..)| *id).filter(is_known).collect()
     }
 
     fn system(&self, id: u8) -> Option<GnssSystem> {
@@ -103,7 +102,7 @@ impl Gnss {
                 let most =
                     if self.profile.receiver.dialect == GnssDialect::Ublox8 { 0x0f } else { 0xff };
                 let has = |(bit, key): &(u8, Key)| bit & most != 0 && self.store.has(*key);
-                (Some(QZSS_ENA), QZSS_SIGNALS.into_iter().filter(has).collect())
+                (Some(key::QZSS_ENA), QZSS_SIGNALS.into_iter().filter(has).collect())
             }
             (_, Some(system)) => {
                 let signals = self.profile.nmea.signals.iter().find(|(other, _)| *other == system);
@@ -120,7 +119,7 @@ impl Gnss {
     fn system_settings(&self) -> CfgGnss {
         let block = |gnss_id: u8| {
             let (is_on, signals) = self.system_items(gnss_id);
-            let of = self.channels.of.iter().find(|(id, ..)| *id == gnss_id);
+            let of = self.blocks.channels.of.iter().find(|(id, ..)| *id == gnss_id);
             let (_, reserved_channels, max_channels) = of.copied().unwrap_or_default();
             let known = signals.iter().fold(0, |mask, (bit, _)| mask | bit);
             let on = signals.iter().filter(|(_, key)| self.store.is_set(*key));
@@ -145,7 +144,7 @@ impl Gnss {
         CfgGnss {
             version: 0,
             hardware_channels: hardware,
-            used_channels: self.channels.used,
+            used_channels: self.blocks.channels.used,
             blocks: self.known_systems().into_iter().map(block).collect(),
         }
     }
@@ -178,7 +177,7 @@ impl Gnss {
 
     /// The channels after CFG-GNSS; `Err` if the message breaks a rule.
     fn channels_after(&self, set: &CfgGnss) -> Result<Channels, ()> {
-        let mut channels = self.channels.clone();
+        let mut channels = self.blocks.channels.clone();
         if self.profile.receiver.dialect != GnssDialect::Ublox8 {
             return Ok(channels);
         }

@@ -546,6 +546,126 @@ fn pubx_and_unknown_sentences_are_answered() {
 }
 
 #[test]
+fn pubx_00_tells_a_missing_fix_and_a_held_position() {
+    let mut bench = Bench::new("ublox-m8n", |settings| {
+        settings.sentences.clear();
+        settings.receiver.acquisition.startup_ns = 100 * SECOND;
+    });
+    bench.run(2.5);
+    bench.sent.clear();
+    bench.say(b"$PUBX,00*33\r\n");
+    bench.run(0.5);
+    let none = "0000.00000,N,00000.00000,E,0.000,NF,5303302,3750001,0.000,0.00,0.000,,99.99,99.99,99.99,0,0,0";
+    assert_eq!(bench.sentences()[0].fields[2..].join(","), none);
+
+    let mut bench = Bench::new("ublox-zed-f9p-hpg1.32", |settings| {
+        settings.sentences.clear();
+        let place = Geodetic { latitude_deg: 47.29, longitude_deg: 8.57, altitude_m: 500.0 };
+        settings.base_station = Some(crate::gnss::profile::BaseStation::Fixed(place));
+    });
+    bench.run(8.0);
+    bench.sent.clear();
+    bench.say(b"$PUBX,00*33\r\n");
+    bench.run(0.5);
+    assert_eq!(
+        bench.sentences()[0].fields[2..8].join(","),
+        "4717.40000,N,00834.20000,E,500.000,TT"
+    );
+}
+
+#[test]
+fn sentences_are_polled_and_pubx_03_names_the_satellites() {
+    for name in ["ublox-m8n", F9P] {
+        let mut bench = Bench::new(name, |settings| {
+            settings.sentences.clear();
+            settings.baud = 115_200;
+        });
+        bench.run(8.5);
+        bench.sent.clear();
+        // Two polls that name other talkers than the present one are not answered.
+        for text in
+            ["$EIGNQ,RMC*24\r\n", "$EIGPQ,RMC*3A\r\n", "$EIGLQ,RMC*26\r\n", "$PUBX,03*30\r\n"]
+        {
+            bench.say(text.as_bytes());
+        }
+        bench.run(0.4);
+        let sentences = bench.sentences();
+        let addresses: Vec<&str> = sentences.iter().map(|s| s.address.as_str()).collect();
+        assert_eq!(addresses, ["GNRMC", "PUBX"], "{name}");
+        let in_view = &bench.device.last.as_ref().unwrap().0.satellites;
+        let fields = &sentences[1].fields;
+        assert_eq!(fields[1], in_view.len().min(32).to_string(), "{name}");
+        let rows: Vec<&[String]> = fields[2..].chunks_exact(6).collect();
+        assert_eq!(rows.len(), in_view.len().min(32), "{name}");
+        let used = |name: &str| rows.iter().any(|row| row[0] == name && row[1] == "U");
+        for tracked in in_view.iter().filter(|t| t.satellite.system == GnssSystem::Gps) {
+            assert_eq!(used(&tracked.satellite.svid.to_string()), tracked.is_used, "{name}");
+        }
+        for row in rows {
+            let is_tracked = !row[4].is_empty();
+            assert_eq!(row[1] == "-", !is_tracked, "{name}: {row:?}");
+            assert_eq!(row[5] != "000", is_tracked, "{name}: {row:?}");
+            assert_eq!((row[2].len(), row[3].len(), row[5].len()), (3, 2, 3), "{name}: {row:?}");
+        }
+    }
+}
+
+type Pair<'a> = (&'a str, &'a str);
+
+/// The layout of captures: a ZED-F9P with two bands, and a MAX-M10S.
+#[test]
+fn gsv_of_nmea_4_11_has_the_tracked_satellites_of_each_signal() {
+    for (name, systems) in [("ublox-zed-f9p-hpg1.32", "12345"), ("ublox-max-m10s-spg5.10", "135")] {
+        let mut bench = Bench::new(name, |settings| {
+            settings.receiver.acquisition.startup_ns = 2 * SECOND;
+            settings.receiver.sky.min_cno_dbhz = 38.0;
+            settings.baud = 115_200;
+        });
+        bench.run(1.9);
+        assert!(bench.bytes().any(|(_, bytes)| bytes == b"$GPGSV,1,1,00,0*65\r\n"), "{name}");
+        bench.run(6.95);
+        bench.sent.clear();
+        bench.run(1.0);
+        let sentences = bench.sentences();
+        let of = |kind: &'static str| sentences.iter().filter(move |s| s.address.ends_with(kind));
+        let told: String = of("GSA").map(|s| s.fields.last().unwrap().as_str()).collect();
+        assert_eq!(told, systems, "{name}");
+        // Satellites of each group: number and strength, by talker and signal.
+        let mut groups: Vec<(Pair<'_>, Vec<Pair<'_>>)> = Vec::new();
+        for sentence in of("GSV") {
+            let [head @ .., signal] = sentence.fields.as_slice() else { panic!("{sentence:?}") };
+            let key = (sentence.address.as_str(), signal.as_str());
+            if groups.last().is_none_or(|(last, _)| *last != key) {
+                groups.push((key, Vec::new()));
+            }
+            let rows = head[3..].chunks_exact(4).map(|row| (row[0].as_str(), row[3].as_str()));
+            groups.last_mut().unwrap().1.extend(rows);
+        }
+        assert_eq!(groups.last(), Some(&(("GQGSV", "0"), Vec::new())), "{name}");
+        for pair in groups.windows(2) {
+            let [((talker, signal), _), ((next, other), _)] = pair else { unreachable!() };
+            assert!(talker != next || *other == "0" || signal < other, "{name}: {groups:?}");
+            assert!(talker != next || *signal != "0", "{name}: {groups:?}");
+        }
+        for ((talker, signal), rows) in &groups {
+            let is_untracked = *signal == "0";
+            assert!(
+                rows.iter().all(|(_, cno)| cno.is_empty() == is_untracked),
+                "{name}: {groups:?}"
+            );
+            let first =
+                of("GSV").find(|s| s.address == *talker && s.fields.last().unwrap() == signal);
+            assert_eq!(first.unwrap().fields[2], format!("{:02}", rows.len()), "{name}");
+        }
+        let names = |signal: &str| -> Vec<&str> {
+            let of_gps = groups.iter().find(|(key, _)| *key == ("GPGSV", signal)).unwrap();
+            of_gps.1.iter().map(|(number, _)| *number).collect()
+        };
+        assert!(!names("0").iter().any(|number| names("1").contains(number)), "{name}");
+    }
+}
+
+#[test]
 fn garmin_takes_its_commands() {
     let mut bench = Bench::new("garmin-18x-lvc", |_| {});
     bench.run(10.0);

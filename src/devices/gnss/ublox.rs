@@ -7,11 +7,12 @@ use super::clock::Stamp;
 use super::commands::aiding_lengths;
 use super::configure::is_port;
 use super::items::{Protocol, input_key, key, rate_key};
+use super::messages::{gnss_id, shared_number};
 use super::power::RXM_PMREQ;
 use super::profile::GnssDialect;
 use super::ubx_outputs::UBX_OUTPUTS;
 use super::{Gnss, Verdict};
-use crate::sensors::gnss::navigator::Fix;
+use crate::sensors::gnss::navigator::{Fix, TrackedSatellite};
 use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
 use crate::wire::corrections::Correction;
@@ -26,6 +27,32 @@ use crate::wire::ubx::{Frame, MessageId, Payload};
 const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
 /// Message id of MGA-DBD, the navigation database.
 const MGA_DBD: u8 = 0x80;
+
+/// Fields of `PUBX,00` after the time if the receiver has no position, as in public captures.
+const NO_POSITION: [&str; 18] = [
+    "0000.00000",
+    "N",
+    "00000.00000",
+    "E",
+    "0.000",
+    "NF",
+    "5303302",
+    "3750001",
+    "0.000",
+    "0.00",
+    "0.000",
+    "",
+    "99.99",
+    "99.99",
+    "99.99",
+    "0",
+    "0",
+    "0",
+];
+/// Largest number of satellites in `PUBX,03`; a captured receiver with 50 satellites in view reports 32.
+const MOST_SATELLITES: usize = 32;
+/// Largest time in `PUBX,03` for which a satellite has been tracked.
+const MAX_LOCK_S: u64 = 64;
 
 /// Use of an RTCM 3 message by a rover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,10 +253,14 @@ impl Gnss {
 
     /// Processes an NMEA line.
     pub(super) fn handle_line(&mut self, now: SimTime, line: &[u8]) {
-        let Ok(sentence) = RawSentence::parse(line) else { return };
         if self.profile.receiver.dialect == GnssDialect::Garmin {
-            self.handle_garmin(now, &sentence);
-        } else if self.store.is_set(input_key(self.served_port(), Protocol::Nmea)) {
+            // A Garmin does not require a checksum, and most programs send none.
+            if let Ok(sentence) = RawSentence::parse_optional_checksum(line) {
+                self.handle_garmin(now, &sentence);
+            }
+        } else if self.store.is_set(input_key(self.served_port(), Protocol::Nmea))
+            && let Ok(sentence) = RawSentence::parse(line)
+        {
             self.handle_sentence(now, &sentence);
         }
     }
@@ -238,6 +269,7 @@ impl Gnss {
         let fields: Vec<&str> = sentence.fields.iter().map(String::as_str).collect();
         match (sentence.address.as_str(), fields.as_slice()) {
             ("PUBX", ["00"]) => self.send_pubx(now, Self::pubx_position),
+            ("PUBX", ["03"]) => self.send_pubx(now, Self::pubx_satellites),
             ("PUBX", ["04"]) => self.send_pubx(now, Self::pubx_time),
             ("PUBX", ["40", kind, rates @ ..]) if rates.len() >= 5 => {
                 self.set_sentence_rates(kind, rates);
@@ -251,8 +283,24 @@ impl Gnss {
                 let text = format!("{} inv format", address.get(..4).unwrap_or(address));
                 self.send_text(self.served, SimTime(now.0 + delay), 1, &text);
             }
+            (address, [kind]) if address.len() == 5 && address.ends_with('Q') => {
+                for line in self.polled_sentences(&address[2..4], kind) {
+                    self.reply(now, line);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Answer to a poll such as `EIGNQ,RMC`: sentences of the kind `word`. There is none if `talker` is not the present
+    /// talker, here GN.
+    fn polled_sentences(&self, talker: &str, word: &str) -> Vec<Vec<u8>> {
+        let Some((shown, stamp)) = self.shown() else { return Vec::new() };
+        let systems = self.systems();
+        let writer = self.writer(&systems);
+        let is_asked = writer.talker() == talker && self.sends(Protocol::Nmea);
+        let known = self.profile.nmea.order.iter().find(|kind| is_asked && kind.word() == word);
+        known.map_or_else(Vec::new, |kind| writer.lines(*kind, &shown, stamp))
     }
 
     fn send_pubx(&mut self, now: SimTime, make: fn(&Self) -> Option<RawSentence>) {
@@ -302,32 +350,33 @@ impl Gnss {
 
     /// Makes `PUBX,00`: position and accuracy.
     fn pubx_position(&self) -> Option<RawSentence> {
-        let (s, stamp) = self.last.as_ref()?;
+        let (s, stamp) = self.shown()?;
         let systems = self.systems();
-        let gga = self.writer(&systems).gga(s, stamp);
+        let gga = self.writer(&systems).gga(&s, stamp);
         let mut fields = vec!["00".to_string()];
         let text = |number: Option<String>| number.unwrap_or_default();
         let age = gga.correction_age_s.filter(|_| s.baseline.is_some());
         fields.push(text(gga.time.map(|time| time.to_string())));
-        match gga.position {
-            Some(at) => fields.extend([
-                at.latitude.to_string(),
-                if at.is_north { "N" } else { "S" }.to_string(),
-                at.longitude.to_string(),
-                if at.is_east { "E" } else { "W" }.to_string(),
-            ]),
-            None => fields.extend(std::iter::repeat_n(String::new(), 4)),
-        }
+        let Some(at) = gga.position else {
+            fields.extend(NO_POSITION.map(String::from));
+            return Some(RawSentence { address: "PUBX".to_string(), fields });
+        };
+        fields.extend([
+            at.latitude.to_string(),
+            if at.is_north { "N" } else { "S" }.to_string(),
+            at.longitude.to_string(),
+            if at.is_east { "E" } else { "W" }.to_string(),
+        ]);
         let state = match s.fix {
-            Fix::None => "NF",
+            _ if self.is_held => "TT",
             Fix::DeadReckoning => "DR",
             Fix::TwoD => "G2",
-            Fix::ThreeD(BestFix::Standalone) => "G3",
-            Fix::ThreeD(_) => "D3",
+            fix if fix.grade() > BestFix::Standalone => "D3",
+            _ => "G3",
         };
         let number = |value: f64, decimals| Number::from_f64(value, decimals).to_string();
         let dop = |pick: fn(&crate::sensors::gnss::dop::Dop) -> f64| {
-            number(super::sentences::shown_dop(s, pick).unwrap_or(99.99).min(99.99), 2)
+            number(super::sentences::shown_dop(&s, pick).unwrap_or(99.99).min(99.99), 2)
         };
         fields.extend([
             number(s.position.altitude_m, 3),
@@ -337,7 +386,7 @@ impl Gnss {
             number(s.ground_speed_m_s() * 3.6, 3),
             number(s.course_deg(), 2),
             number(-s.velocity_enu_m_s.z, 3),
-            age.map(|age| age.to_string()).unwrap_or_default(),
+            text(age.map(|age| age.to_string())),
             dop(|dop| dop.horizontal()),
             dop(|dop| dop.vertical()),
             dop(|dop| dop.time()),
@@ -345,6 +394,37 @@ impl Gnss {
             "0".to_string(),
             "0".to_string(),
         ]);
+        Some(RawSentence { address: "PUBX".to_string(), fields })
+    }
+
+    /// Makes `PUBX,03`: satellites in view in the order of u-blox's numbers of the systems, at most 32.
+    fn pubx_satellites(&self) -> Option<RawSentence> {
+        let (s, _) = self.last.as_ref()?;
+        let systems = self.systems();
+        let writer = self.writer(&systems);
+        let mut all: Vec<&TrackedSatellite> = s.satellites.iter().collect();
+        all.sort_by_key(|t| gnss_id(t.satellite.system));
+        all.truncate(MOST_SATELLITES);
+        let mut fields = vec!["03".to_string(), all.len().to_string()];
+        for t in all {
+            let row = writer.row(t, 0);
+            let text = |number: Option<Number>| number.map(|n| n.to_string()).unwrap_or_default();
+            let state = match row.cno_dbhz {
+                _ if t.is_used => "U",
+                Some(_) => "e",
+                None => "-",
+            };
+            let since = self.observer.followed_since(&t.satellite).unwrap_or(s.at);
+            let lock_s = s.at.saturating_since(since).as_secs().min(MAX_LOCK_S);
+            fields.extend([
+                shared_number(&t.satellite).to_string(),
+                state.to_string(),
+                text(row.azimuth_deg),
+                text(row.elevation_deg),
+                text(row.cno_dbhz),
+                Number::whole(lock_s).padded(3).to_string(),
+            ]);
+        }
         Some(RawSentence { address: "PUBX".to_string(), fields })
     }
 

@@ -3,7 +3,7 @@
 use crate::wire::ubx::{MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
 /// UBX messages and corrections that Menura's receivers can send, in the order of an epoch.
-pub const UBX_OUTPUTS: [(&str, MessageId); 82] = [
+pub const UBX_OUTPUTS: [(&str, MessageId); 83] = [
     ("NAV-PVT", nav::NavPvt::ID),
     ("NAV-SOL", nav::NavSol::ID),
     ("NAV-POSECEF", nav::NavPosecef::ID),
@@ -49,6 +49,7 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 82] = [
     ("MON-SYS", mon_more::MonSys::ID),
     ("MON-RF", mon::MonRf::ID),
     ("MON-COMMS", mon::MonComms::ID),
+    ("SEC-SIG", mon_more::SecSig::ID),
     ("TIM-TP", mon::TimTp::ID),
     ("NAV-EOE", nav::NavEoe::ID),
     ("NAV2-CLOCK", secondary(nav::NavClock::ID)),

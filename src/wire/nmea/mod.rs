@@ -23,8 +23,8 @@ use super::ParseError;
 use super::checksum::xor8;
 
 /// Length of the longest sentence including `$` and CR LF, bytes. The standard's limit is 82; receivers in
-/// high-precision mode exceed it.
-pub const MAX_SENTENCE_LEN: usize = 512;
+/// high-precision mode exceed it, and `PUBX,03` has up to 32 satellites of 20 bytes.
+pub const MAX_SENTENCE_LEN: usize = 768;
 
 /// A sentence whose fields are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,20 @@ impl RawSentence {
             return Err(ParseError::Length { what: "address", need: 1, got: 0 });
         }
         Ok(Self { address, fields: parts.collect() })
+    }
+
+    /// Reads a whole line like [`Self::parse`], but accepts a line without `*` and checksum.
+    ///
+    /// # Errors
+    /// As in [`Self::parse`]; a checksum that exists must be right.
+    pub fn parse_optional_checksum(line: &[u8]) -> Result<Self, ParseError> {
+        match line.strip_prefix(b"$").and_then(|rest| rest.strip_suffix(b"\r\n")) {
+            Some(body) if !body.contains(&b'*') => {
+                let sum = format!("*{:02X}\r\n", xor8(body));
+                Self::parse(&[&line[..=body.len()], sum.as_bytes()].concat())
+            }
+            _ => Self::parse(line),
+        }
     }
 
     /// Appends the sentence with checksum and line end.

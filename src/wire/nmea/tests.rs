@@ -103,6 +103,17 @@ fn wrong_sentences_are_refused() {
 }
 
 #[test]
+fn a_missing_checksum_is_accepted_only_where_it_is_allowed() {
+    let raw = RawSentence::parse_optional_checksum(b"$PGRMO,,2\r\n").unwrap();
+    assert_eq!(raw.to_bytes(), b"$PGRMO,,2*75\r\n");
+    assert_eq!(RawSentence::parse_optional_checksum(&raw.to_bytes()).unwrap(), raw);
+    for text in ["$PGRMO,,2*76\r\n", "$PGRMO,,2*\r\n", "$PGRMO,,2\n", "PGRMCE\r\n", "$\r\n"] {
+        assert!(RawSentence::parse_optional_checksum(text.as_bytes()).is_err(), "{text:?}");
+    }
+    assert!(RawSentence::parse(b"$PGRMO,,2\r\n").is_err());
+}
+
+#[test]
 fn minutes_carry_into_degrees() {
     let angle = |degrees, decimals| Angle::from_degrees(degrees, 2, decimals).to_string();
     assert_eq!(angle(46.999_999_999_9, 5), "4700.00000");

@@ -189,10 +189,12 @@ record! {
     SecSig: Le {
         /// Version of the message, 1 or 2.
         version: u8,
-        /// Version 1: reserved. Version 2: flags, reserved, number of blocks that follow.
+        /// Version 1: reserved. Version 2: flags (bit 0 jamming detection enabled, 1-2 state, 3 spoofing detection
+        /// enabled, 4-6 state; states as in version 1), reserved, number of blocks that follow.
         head: [u8; 3],
         /// Version 1: in the first byte, bit 0 jamming detection enabled, bits 1-2 state (1 none, 2 warning, 3
-        /// critical); in the fifth byte, bit 0 spoofing detection enabled, bits 1-3 state (1 none, 2 indicated).
+        /// critical); in the fifth byte, bit 0 spoofing detection enabled, bits 1-3 state (1 none, 2 indicated). Version
+        /// 2: blocks of four bytes, bits 0-23 centre frequency in kHz, 24 jammed.
         states: Vec<u8>,
     }
     /// Bytes and errors of the ports.

@@ -149,6 +149,71 @@ fn an_m8n_takes_several_ports_at_once() {
     assert!(frames.contains(&Frame::new(CfgPrt::ID, hex(i2c))), "{frames:?}");
 }
 
+/// Settings that no item has are lost at a reset if they are not saved, and CFG-CFG clears and loads them.
+#[test]
+fn older_messages_are_saved_and_cleared_like_items() {
+    let mut bench = Bench::new(M8N, |settings| {
+        settings.sentences = Vec::new();
+        settings.baud = 115_200;
+    });
+    bench.run(0.5);
+    let ids = [0x00, 0x11, 0x34, 0x3b];
+    let all = |bench: &mut Bench| ids.map(|id| answer(bench, 0x06, id));
+    let set = [
+        "01 00 05 02 d0 08 00 00 00 c2 01 00 07 00 03 00 02 00 00 00".to_owned(),
+        "08 01".to_owned(),
+        "00 4d 65 6e 75 72 61".to_owned(),
+        format!("02 06 00 00 0e 90 42 01 88 13 00 00 10 27 00 00 {}", "00 ".repeat(32)),
+    ];
+    let set_all = |bench: &mut Bench| {
+        for (id, payload) in ids.iter().zip(&set) {
+            assert!(takes(bench, 0x06, *id, payload), "{id:02x}");
+        }
+        assert_eq!(all(bench), set.each_ref().map(|payload| hex(payload)));
+    };
+    let reset = |bench: &mut Bench| {
+        bench.say(&Frame::new(CfgRst::ID, hex("00 00 01 00")).to_bytes());
+        bench.run(0.5);
+    };
+    let factory = all(&mut bench);
+    set_all(&mut bench);
+    reset(&mut bench);
+    assert_eq!(all(&mut bench), factory, "lost");
+    set_all(&mut bench);
+    assert!(takes(&mut bench, 0x06, 0x09, "00 00 00 00 ff ff 00 00 00 00 00 00"));
+    reset(&mut bench);
+    assert_eq!(all(&mut bench), set.each_ref().map(|payload| hex(payload)), "saved");
+    assert!(takes(&mut bench, 0x06, 0x09, "ff ff 00 00 00 00 00 00 ff ff 00 00"));
+    // The port has the factory's baud rate, not that of the rig.
+    let (now, expected) = (all(&mut bench), factory);
+    assert_eq!((&now[0][..8], &now[0][12..]), (&expected[0][..8], &expected[0][12..]));
+    assert_eq!(now[1..], expected[1..], "cleared");
+}
+
+/// A field without its mask bit stays as it is, also if the receiver only stores it.
+#[test]
+fn masks_select_stored_fields() {
+    let mut bench = bench(M8N);
+    for (mask, limit_s) in [("01", 0), ("08", 9)] {
+        // Dynamic model 4; limit of dead reckoning 9 s.
+        let nav5 = format!("{mask} 00 04 02 {} 09 {}", "00 ".repeat(9), "00 ".repeat(22));
+        assert!(takes(&mut bench, 0x06, 0x24, &nav5));
+        assert_eq!(answer(&mut bench, 0x06, 0x24)[13], limit_s, "{mask}");
+    }
+    // AssistNow Autonomous is in the first mask, the compensation of attenuation in the second.
+    for (masks, stored) in [("08 00 00", [0_u8, 0]), ("00 40 00", [0, 1]), ("00 00 80", [2, 1])] {
+        let navx5 = format!(
+            "02 00 {masks} 00 00 00 {} 02 {} 01 {}",
+            "00 ".repeat(12),
+            "00 ".repeat(6),
+            "00 ".repeat(12)
+        );
+        assert!(takes(&mut bench, 0x06, 0x23, &navx5));
+        let told = answer(&mut bench, 0x06, 0x23);
+        assert_eq!([told[20], told[27]], stored, "{masks}");
+    }
+}
+
 #[test]
 fn the_channels_of_cfg_gnss_follow_the_manual() {
     let m8n = "00 20 20 07 00 08 10 00 01 00 01 01 01 01 03 00 01 00 01 01 02 04 08 00 00 00 01 01 \
@@ -380,6 +445,8 @@ fn an_m10_is_configured_by_items_alone() {
     for (class, id) in [(0x01, 0x14), (0x01, 0x3b), (0x02, 0x15), (0x0a, 0x39), (0x27, 0x09)] {
         assert!(!polled(&mut bench, class, id), "{class:02x} {id:02x}");
     }
+    let gnss = MonGnss::parse(&answer(&mut bench, 0x0a, 0x28)).unwrap();
+    assert_eq!(gnss.simultaneous, 3);
     let unit = answer(&mut bench, 0x27, 0x03);
     assert_eq!((unit.len(), unit[0]), (10, 2));
 }

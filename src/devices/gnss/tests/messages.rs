@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::wire::ubx::mon::{MonComms, MonRf};
+use crate::wire::ubx::mon_more::SecSig;
 use crate::wire::ubx::nav::{NavSig, NavSvin};
 use crate::wire::ubx::rxm::{RawSignal, RxmRawx};
 
@@ -186,6 +187,71 @@ fn a_survey_ends_when_time_and_accuracy_are_reached() {
         surveys.last().unwrap(),
         &NavSvin { itow_ms: surveys.last().unwrap().itow_ms, ..*done }
     );
+}
+
+/// KumarRobotics's driver disables the survey and requests another at once, between two epochs.
+#[test]
+fn a_survey_that_is_switched_off_and_on_starts_again() {
+    let mut bench = listening(&["NAV-SVIN"]);
+    bench.run(8.0);
+    let demand = |mode, least_s, limit_100um| {
+        valset(&[
+            item(key::SVIN_MIN_DUR, least_s),
+            item(key::SVIN_ACC_LIMIT, limit_100um),
+            item(key::TMODE_MODE, mode),
+        ])
+    };
+    assert!(is_ack(&bench.ask(&demand(1, 2, 500_000)), CfgValset::ID));
+    bench.run(5.0);
+    let done: NavSvin = all(&bench).pop().unwrap();
+    assert_eq!((done.valid, done.active), (1, 0));
+    bench.say(&demand(0, 2, 500_000).to_frame().to_bytes());
+    bench.say(&demand(1, 600, 100).to_frame().to_bytes());
+    bench.run(1.5);
+    let again: NavSvin = all(&bench).pop().unwrap();
+    assert_eq!((again.valid, again.active), (0, 1));
+    assert!(again.duration_s <= 1 && (1..10).contains(&again.observations), "{again:?}");
+}
+
+/// The receiver corrects its clock by a whole millisecond when the bias exceeds half a millisecond.
+#[test]
+fn raw_measurements_report_a_correction_of_the_clock() {
+    let mut bench = listening(&["RXM-RAWX"]);
+    bench.device.drift_ns_s = 100_000.0;
+    bench.run(12.0);
+    let raw: Vec<RxmRawx> = all(&bench);
+    assert_eq!(raw[0].status & 2, 0);
+    let mut corrections = 0;
+    for pair in raw.windows(2) {
+        let step_s = pair[1].receiver_tow_s - pair[0].receiver_tow_s;
+        let is_corrected = (step_s - 0.2).abs() > 5e-4;
+        assert_eq!(pair[1].status & 2 != 0, is_corrected, "{step_s}");
+        corrections += u32::from(is_corrected);
+    }
+    assert_eq!(corrections, 1);
+}
+
+/// Firmware from HPG 1.50 on reports the jamming state in SEC-SIG alone.
+#[test]
+fn hpg_1_51_sends_its_jamming_state() {
+    let mut bench = Bench::new("ublox-zed-f9p-hpg1.51", |settings| {
+        settings.sentences = Vec::new();
+        settings.baud = 115_200;
+    });
+    bench.run(3.0);
+    let rate = rate_key(SecSig::ID, UART1).unwrap();
+    assert!(is_ack(&bench.ask(&valset(&[item(rate, 1)])), CfgValset::ID));
+    bench.sent.clear();
+    bench.run(3.0);
+    let told: Vec<SecSig> = all(&bench);
+    assert!((2..=4).contains(&told.len()), "{told:?}");
+    assert_eq!((told[0].version, told[0].head), (2, [0x1b, 0, 2]));
+    let blocks: Vec<u32> = told[0]
+        .states
+        .chunks_exact(4)
+        .map(|block| u32::from_le_bytes([block[0], block[1], block[2], block[3]]))
+        .collect();
+    assert_eq!(blocks, [1_575_420, 1_227_600]);
 }
 
 #[test]

@@ -67,6 +67,7 @@ const ACTING: &[Acting] = &[
     ("NMEA-FILT_GLO", 1, &[]),
     ("NMEA-FILT_GAL", 1, &[]),
     ("NMEA-FILT_BDS", 1, &[]),
+    ("NMEA-FILT_QZSS", 1, &[]),
     ("NMEA-OUT_ONLYGPS", 1, &[]),
     ("NMEA-OUT_FROZENCOG", 1, &[]),
     ("INFMSG-NMEA_UART1", 0, &[]),
@@ -91,6 +92,7 @@ const ACTING: &[Acting] = &[
     ("SIGNAL-GLO_ENA", 0, &[]),
     ("SIGNAL-GAL_ENA", 0, &[]),
     ("SIGNAL-BDS_ENA", 0, &[]),
+    ("SIGNAL-QZSS_ENA", 0, &[]),
     ("SIGNAL-GPS_L1CA_ENA", 0, &[]),
     ("SIGNAL-GLO_L1_ENA", 0, &[]),
     ("SIGNAL-GAL_E1_ENA", 0, &[]),
@@ -291,7 +293,8 @@ fn every_setting_that_acts_changes_the_stream() {
         let of = |name: &str, value: u64| item(named(name).key, value);
         let items: Vec<Item> = before.iter().map(|(name, value)| of(name, *value)).collect();
         let with = [items.clone(), vec![of(name, *value)]].concat();
-        let is_new = name.starts_with("NAV2-") || name.starts_with("RTCM-DF003_IN");
+        let is_new =
+            name.starts_with("NAV2-") || name.starts_with("RTCM-DF003_IN") || name.contains("QZSS");
         let profile = if is_new { HPG_1_32 } else { F9P };
         let without = without.entry((profile, before)).or_insert_with(|| stream(profile, &items));
         assert!(*without != stream(profile, &with), "{name} changes nothing");
@@ -501,7 +504,7 @@ fn a_garmin_says_what_it_does() {
     };
     assert_eq!(fields("PGRMC").unwrap(), "2,123.0,12,,,,,,A,8,5,2,4,20");
     // Binary output is not supported.
-    assert_eq!(fields("PGRMC1").unwrap(), "1,1,2,,,,2,W,P");
+    assert_eq!(fields("PGRMC1").unwrap(), "1,1,2,,,,2,W,P,,,,,,");
     assert_eq!(fields("PGRMO"), None);
     bench.run(4.0);
     let sentences = bench.sentences();
@@ -510,6 +513,53 @@ fn a_garmin_says_what_it_does() {
     assert_eq!(last("GPGGA").fields[8], "123.0");
     // NMEA 2.3 adds the mode field.
     assert_eq!(last("GPRMC").fields.len(), 12);
+}
+
+/// Programs send most commands without a checksum, and PGRMC1 with 15 fields.
+#[test]
+fn a_garmin_accepts_commands_without_a_checksum() {
+    let mut bench = Bench::new("garmin-18x-lvc", |settings| settings.baud = 38_400);
+    bench.run(1.0);
+    bench.sent.clear();
+    bench.say(b"$PGRMO,,2\r\n$PGRMC1,1,1,2,,,,2,W,N,,,,1,2,2\r\n$PGRMCE*00\r\n");
+    bench.run(0.5);
+    let told: Vec<String> =
+        bench.sentences().iter().map(|s| format!("{},{}", s.address, s.fields.join(","))).collect();
+    assert_eq!(told, ["PGRMO,,2", "PGRMC1,1,1,2,,,,2,W,N,,,,1,2,2"]);
+}
+
+/// PGRMI restarts the search for satellites and keeps the settings. With R the receiver keeps the time, with A it
+/// forgets it.
+#[test]
+fn a_garmin_starts_its_search_again() {
+    for (command, keeps_time) in [("R", true), ("A", false)] {
+        let mut bench = Bench::new("garmin-18x-lvc", |settings| settings.baud = 38_400);
+        bench.run(9.5);
+        let commands = format!("$PGRMO,,2\r\n$PGRMO,GPRMC,1\r\n$PGRMI,,,,,,,{command}\r\n");
+        bench.say(commands.as_bytes());
+        bench.sent.clear();
+        bench.run(10.0);
+        let sentences = bench.sentences();
+        let rmc: Vec<_> = sentences.iter().filter(|s| s.address == "GPRMC").collect();
+        assert_eq!(rmc.len() + 3, sentences.len(), "{command}: three answers and RMC only");
+        let (first, last) = (&rmc[0].fields, &rmc[rmc.len() - 1].fields);
+        assert_eq!((first[1].as_str(), last[1].as_str()), ("V", "A"), "{command}");
+        assert_eq!(!first[0].is_empty(), keeps_time, "{command}");
+    }
+}
+
+#[test]
+fn a_garmins_vtg_has_whole_degrees_and_the_magnetic_course() {
+    let mut bench = Bench::new("garmin-18x-lvc", |settings| {
+        settings.receiver.apply(ErrorPreset::None);
+        settings.receiver.grades.iter_mut().for_each(|grade| grade.velocity_std_m_s = 0.0);
+        settings.sentences = vec![crate::gnss::profile::SentenceKind::Vtg];
+    });
+    bench.run(9.0);
+    let fields = bench.sentences().pop().unwrap().fields;
+    // The robot drives east at 1.5 m/s; the declination is 2.5 to 4.5 degrees there.
+    assert!(matches!(fields[2].as_str(), "086" | "087"), "{fields:?}");
+    assert_eq!((fields[0].as_str(), &fields[3..].join(",")[..]), ("090", "M,002.9,N,0005.4,K"));
 }
 
 /// Declination, course at standstill, corrections and satellites without a signal are formatted as in captures of

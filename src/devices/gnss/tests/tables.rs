@@ -256,9 +256,10 @@ fn later_firmware_of_an_f9p_has_other_items() {
         assert_eq!(is_ack(&said(&itfm.to_frame().to_bytes()), CfgValset::ID), !is_later, "{name}");
         let told = said(&payload(poll));
         assert_eq!(told[0].to_bytes() == payload(answer), is_later, "{told:02x?}");
-        // Firmware without the switch always monitors jamming.
+        // Version 2 of later firmware, which always monitors jamming; version 1 with the monitor on.
         let sig = said(&Frame::new(MessageId::new(0x27, 0x09), Vec::new()).to_bytes());
-        assert_eq!(sig[0].payload[4], 0b011, "{name}");
+        let head: [u8; 5] = if is_later { [2, 0x1b, 0, 2, 0xfc] } else { [1, 0, 0, 0, 0b011] };
+        assert_eq!(sig[0].payload[..5], head, "{name}");
         let key = payload(&format!("07 00 12 00 {}", "00 ".repeat(68)));
         let aided = |frames: &[Frame]| {
             frames.iter().any(|f| f.id == MessageId::new(0x13, 0x60) && f.payload[0] == 1)
