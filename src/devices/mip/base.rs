@@ -1,7 +1,8 @@
 //! Commands of the sets base (0x01) and system (0x7F), and the device status (0x0C 0x64).
 
 use super::commands::{COMMANDS, base, dm, function, system};
-use super::fields::{DATA, gps_time_of};
+use super::fields::DATA;
+use super::gps_time::GpsTime;
 use super::identity::device_info;
 use super::settings::SETTINGS;
 use super::{Answer, MipUnit};
@@ -13,7 +14,6 @@ use crate::wire::mip::{Field, reply};
 const RUNNING: u16 = 3;
 /// Number of descriptors that fit into a packet after the acknowledgement.
 const MOST_DESCRIPTORS: usize = 124;
-const WEEK_S: u32 = 604_800;
 
 impl MipUnit {
     pub(super) fn obey_base(&mut self, now: SimTime, command: &Field, unit: &mut Unit) -> Answer {
@@ -38,8 +38,14 @@ impl MipUnit {
                 let result = self.answers.built_in_test.to_be_bytes();
                 return Ok(vec![Field::new(base::TEST_REPLY, result)]);
             }
-            (base::GPS_TIME, &[function::WRITE, field, a, b, c, d]) => {
-                self.set_gps_time(now, field, u32::from_be_bytes([a, b, c, d]), unit)?;
+            (base::GPS_TIME, &[function::READ, which, ..]) => {
+                return Ok(vec![self.gps_time.read(now, which)?]);
+            }
+            (
+                base::GPS_TIME,
+                &[function::WRITE | function::WRITE_UNANSWERED, which, a, b, c, d],
+            ) => {
+                self.gps_time.set(now, which, u32::from_be_bytes([a, b, c, d]))?;
             }
             (base::GPS_TIME, _) => return Err(reply::BAD_PARAMETER),
             (base::RESET, _) => self.restart(now, unit),
@@ -48,31 +54,16 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// Sets the GPS week (`field` 1) or the whole second of the week (2). No PPS is connected to the unit, so the time
-    /// applies at once; the fraction of the second continues.
-    fn set_gps_time(&mut self, now: SimTime, field: u8, value: u32, unit: &Unit) -> Result<(), u8> {
-        let (week, second) = gps_time_of(now, self.gps_ahead_ns, unit);
-        let ahead_s = match field {
-            1 if value <= u32::from(u16::MAX) => {
-                i128::from(WEEK_S) * (i128::from(value) - i128::from(week))
-            }
-            2 if value < WEEK_S => i128::from(value) - second as i128,
-            _ => return Err(reply::BAD_PARAMETER),
-        };
-        self.gps_ahead_ns += ahead_s * 1_000_000_000;
-        Ok(())
-    }
-
     fn restart(&mut self, now: SimTime, unit: &mut Unit) {
         self.current = self.saved.clone();
         self.memory.current = self.memory.saved.clone();
         self.is_idle = false;
         self.latest = None;
         self.capture = None;
-        self.gps_ahead_ns = 0;
         self.bytes_read = 0;
         self.samples = 0;
         self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
+        self.gps_time = GpsTime::unset(self.silent_until, 0);
         self.estimator.reset(self.silent_until);
         unit.restart(self.silent_until);
         if self.saved.baud_rate != unit.port.line().baud {

@@ -59,6 +59,8 @@ pub mod base {
     pub const INFO_REPLY: u8 = 0x81;
     pub const DESCRIPTORS_REPLY: u8 = 0x82;
     pub const TEST_REPLY: u8 = 0x83;
+    pub const GPS_WEEK_REPLY: u8 = 0x84;
+    pub const GPS_SECOND_REPLY: u8 = 0x85;
     pub const EXTENDED_REPLY: u8 = 0x86;
 }
 
@@ -138,6 +140,7 @@ pub mod function {
     pub const SAVE: u8 = 3;
     pub const LOAD: u8 = 4;
     pub const DEFAULT: u8 = 5;
+    pub const WRITE_UNANSWERED: u8 = 6;
 }
 
 /// Command that sets the rotation from the sensor frame to the vehicle frame.

@@ -1,8 +1,8 @@
 //! The estimation filter as hosts see it: it initialises, then runs, and its initial heading comes from the configured
 //! source. The attitude is the ground truth with slow errors; no filter is computed.
 //!
-//! With the magnetometer as source, the heading is correct immediately. With no source or an external one, the heading
-//! keeps the error that it had at the start or after the last correction.
+//! With the magnetometer as source, alone or with external headings, the heading is correct immediately. With no source
+//! or only external headings, the heading keeps the error that it had at the start or after the last correction.
 
 use glam::DQuat;
 
@@ -22,9 +22,19 @@ const AUTO_INIT: (u8, u8) = (set::FILTER, filter::AUTO_INIT);
 
 /// Values of [`filter::HEADING_SOURCE`].
 mod source {
-    pub const NONE: u8 = 0;
     pub const MAGNETOMETER: u8 = 1;
     pub const EXTERNAL: u8 = 3;
+    pub const MAGNETOMETER_AND_EXTERNAL: u8 = 6;
+}
+
+/// Whether the magnetometer is a configured heading source.
+fn has_magnetometer(values: &Values) -> bool {
+    matches!(values.byte(HEADING_SOURCE), source::MAGNETOMETER | source::MAGNETOMETER_AND_EXTERNAL)
+}
+
+/// Whether external headings are a configured heading source.
+fn has_external(values: &Values) -> bool {
+    matches!(values.byte(HEADING_SOURCE), source::EXTERNAL | source::MAGNETOMETER_AND_EXTERNAL)
 }
 
 /// State of the filter in its status field during initialisation.
@@ -64,7 +74,7 @@ pub struct Solution {
     pub is_valid: bool,
     /// State in the filter's status field.
     pub state: u16,
-    /// Heading source as sent in the data field `filter-heading-update`: 0 none, 1 magnetometer, 4 external.
+    /// Heading sources as sent in the data field `filter-heading-update`: bit 0 magnetometer, bit 2 external.
     pub heading_source: u16,
 }
 
@@ -82,7 +92,7 @@ impl Estimator {
 
     /// Updates the estimate with a sample.
     pub fn step(&mut self, sample: &Sample, values: &Values, answers: &MipAnswers, epoch: Epoch) {
-        if values.byte(HEADING_SOURCE) == source::MAGNETOMETER {
+        if has_magnetometer(values) {
             self.ahead_rad = 0.0;
         }
         let State::Initialising { since, start } = self.state else { return };
@@ -91,7 +101,7 @@ impl Estimator {
             return;
         }
         self.state = State::Running;
-        if values.byte(HEADING_SOURCE) != source::MAGNETOMETER {
+        if !has_magnetometer(values) {
             let aided = heading_rad(self.aided(sample, values, epoch));
             let wanted = match start {
                 None => 0.0,
@@ -118,11 +128,8 @@ impl Estimator {
             attitude,
             is_valid,
             state: if is_valid { answers.filter_state } else { INITIALISING },
-            heading_source: match values.byte(HEADING_SOURCE) {
-                source::NONE => 0,
-                source::EXTERNAL => 4,
-                _ => 1,
-            },
+            heading_source: u16::from(has_magnetometer(values))
+                | u16::from(has_external(values)) << 2,
         }
     }
 
@@ -164,7 +171,7 @@ impl Estimator {
         epoch: Epoch,
     ) -> Result<(), u8> {
         let has_declination = values.byte(DECLINATION) != 1;
-        if values.byte(HEADING_SOURCE) != source::EXTERNAL || (!is_magnetic && !has_declination) {
+        if !has_external(values) || (!is_magnetic && !has_declination) {
             return Err(reply::FAILED);
         }
         let reference = reference_rad(latest, values, epoch);

@@ -5,12 +5,12 @@ use libm::atan2;
 
 use super::answers::MipAnswers;
 use super::estimator::Solution;
+use super::gps_time::GpsTime;
 use super::state::LowPass;
 use crate::imu::Unit;
 use crate::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::sensors::imu::{Sample, earth};
-use crate::time::SimTime;
 use crate::wire::mip::{Field, set};
 
 /// Data fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`]: name in profiles, descriptor set, descriptor.
@@ -63,8 +63,8 @@ pub struct Moment {
     pub low_pass: [LowPass; 4],
     /// Whether delta angles and velocities have coning and sculling corrections.
     pub is_coning_on: bool,
-    /// GPS time that the host has set minus the unit's own GPS time, nanoseconds.
-    pub gps_ahead_ns: i128,
+    /// GPS time of the unit.
+    pub gps_time: GpsTime,
 }
 
 /// Encodes the data field with this descriptor set and descriptor, from the sample in `moment` and the values `m` of
@@ -122,7 +122,8 @@ pub fn field(
             let ticks = unit.clock_ns(sample) / 1000;
             raw((ticks as u32).to_be_bytes().to_vec())
         }
-        (set::SENSOR_DATA, 0x12) | (set::FILTER_DATA, 0x11) => raw(gps_time(moment, unit)),
+        (set::SENSOR_DATA, 0x12) => raw(gps_time(moment, moment.gps_time.flags())),
+        (set::FILTER_DATA, 0x11) => raw(gps_time(moment, moment.gps_time.is_valid().into())),
         (set::SENSOR_DATA, _) => of(&[(moment.passed[3].x / 100.0) as f32]),
         (_, 0x03) => valid(&wxyz(attitude)),
         (_, 0x04) => {
@@ -173,20 +174,10 @@ fn model_gauss(sample: &Sample, unit: &Unit) -> DVec3 {
     earth::world_magnetic_field_gauss(&sample.truth.place, date)
 }
 
-/// Data of a GPS time field: time of week, week, and flags (all valid).
-fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
-    let (week, second) = gps_time_of(moment.sample.truth.at, moment.gps_ahead_ns, unit);
+/// Data of a GPS time field: second of the week, week, flags.
+fn gps_time(moment: &Moment, flags: u16) -> Vec<u8> {
+    let (week, second) = moment.gps_time.week_and_second(moment.sample.truth.at);
     let mut data = second.to_be_bytes().to_vec();
-    data.extend(week.to_be_bytes());
-    data.extend([0, 7]);
+    data.extend([week, flags].map(u16::to_be_bytes).concat());
     data
-}
-
-/// GPS week and second of the week at `at`. `ahead_ns` is the GPS time that the host has set minus the unit's own.
-pub(super) fn gps_time_of(at: SimTime, ahead_ns: i128, unit: &Unit) -> (u16, f64) {
-    const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
-    const LEAP_NS: i128 = 18_000_000_000;
-    const WEEK_NS: i128 = 604_800_000_000_000;
-    let since = unit.epoch.unix_ns(at) + ahead_ns - GPS_EPOCH_UNIX_NS + LEAP_NS;
-    (since.div_euclid(WEEK_NS) as u16, since.rem_euclid(WEEK_NS) as f64 * 1e-9)
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `commands` | descriptors of commands |
 //! | `base` | commands of the sets base and system, and the device's status |
+//! | `gps_time` | GPS time, which a host sets |
 //! | `settings` | values that are written, read, saved, loaded and reset by one rule |
 //! | `streams` | formats, streams on and off |
 //! | `low_pass` | low-pass filters of scaled quantities |
@@ -26,6 +27,7 @@ mod decoder;
 mod estimator;
 mod fields;
 mod filter_commands;
+mod gps_time;
 mod identity;
 mod low_pass;
 pub mod settings;
@@ -38,6 +40,7 @@ use self::answers::MipAnswers;
 use self::commands::{VEHICLE, dm, function};
 pub use self::fields::DATA as MESSAGES;
 use self::fields::{DATA, Moment, field};
+use self::gps_time::GpsTime;
 use self::identity::range;
 use self::low_pass::Filters;
 use self::settings::{Memory, Values};
@@ -85,8 +88,7 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
-    /// GPS time that the host has set minus the unit's own GPS time, nanoseconds.
-    gps_ahead_ns: i128,
+    gps_time: GpsTime,
     /// Number of bytes received since the start or the last reset.
     bytes_read: u32,
     /// Number of samples since the start or the last reset.
@@ -136,7 +138,7 @@ impl MipUnit {
             estimator: Estimator::running(is_magnetic),
             filters: Filters::default(),
             capture: None,
-            gps_ahead_ns: 0,
+            gps_time: GpsTime::unset(SimTime::ZERO, unit.settings.on_for_ns),
             bytes_read: 0,
             samples: 0,
             latest: None,
@@ -176,6 +178,9 @@ impl MipUnit {
                     _ => Err(reply::UNKNOWN_COMMAND),
                 },
             };
+            if is_unanswered(set, command) {
+                continue;
+            }
             match outcome {
                 Ok(behind) => {
                     fields.push(Field::ack(command.descriptor, reply::OK));
@@ -328,8 +333,9 @@ impl MipUnit {
         Field::new(descriptor, [wanted.as_slice(), &rate].concat())
     }
 
-    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, the fields
-    /// of the stream's format are polled. The acknowledgement is always sent; hosts skip it.
+    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Fields that the unit lacks are
+    /// left out. Without descriptors, the fields of the stream's format are polled; the command is refused if there are
+    /// none.
     fn poll(
         &self,
         place: usize,
@@ -348,12 +354,14 @@ impl MipUnit {
         } else {
             list.chunks(width).map(|entry| entry[0]).collect()
         };
+        if wanted.is_empty() {
+            return Err(reply::BAD_PARAMETER);
+        }
         let (moment, measured) = self.latest.as_ref().ok_or(reply::FAILED)?;
-        let fields: Option<Vec<Field>> = wanted
+        let fields = wanted
             .iter()
-            .map(|d| field((own.descriptor_set, *d), moment, measured, unit, &self.answers))
-            .collect();
-        polled.push((own.descriptor_set, fields.ok_or(reply::BAD_PARAMETER)?));
+            .filter_map(|d| field((own.descriptor_set, *d), moment, measured, unit, &self.answers));
+        polled.push((own.descriptor_set, fields.collect()));
         Ok(Vec::new())
     }
 
@@ -409,10 +417,22 @@ impl MipUnit {
             passed: self.filters.last(),
             low_pass: self.current.low_pass,
             is_coning_on: values.byte(dm(dm::CONING)) == 1,
-            gps_ahead_ns: self.gps_ahead_ns,
+            gps_time: self.gps_time,
             sample: conditioned,
         }
     }
+}
+
+/// Whether the host wants no acknowledgement and no error code: in polls with that option, and in GPS time updates with
+/// function 6.
+fn is_unanswered(descriptor_set: u8, command: &Field) -> bool {
+    use commands::base::GPS_TIME;
+    matches!(
+        (descriptor_set, command.descriptor, command.data.as_slice()),
+        (set::BASE, GPS_TIME, [function::WRITE_UNANSWERED, ..])
+            | (set::THREE_DM, dm::POLL_SENSOR | dm::POLL_FILTER, [1, ..])
+            | (set::THREE_DM, dm::POLL_DATA, [_, 1, ..])
+    )
 }
 
 impl Protocol for MipUnit {

@@ -126,10 +126,10 @@ fn dynamics_mode(data: &[u8]) -> bool {
     (1..=4).contains(&data[0])
 }
 
-/// Whether a heading source is valid: 0 none, 1 magnetometer, 3 external. A GNSS receiver (2) is not valid, because the unit
-/// has none.
+/// Whether a heading source is valid: 0 none, 1 magnetometer, 3 external, 6 magnetometer and external. Sources with a GNSS
+/// receiver (2, 4, 5, 7) are not valid, because the unit has none.
 fn heading_source(data: &[u8]) -> bool {
-    matches!(data[0], 0 | 1 | 3)
+    matches!(data[0], 0 | 1 | 3 | 6)
 }
 
 /// Whether the setting of the complementary filter is valid: two switches, and two time constants of 1 to 1000 s.

@@ -493,6 +493,25 @@ fn a_packet_with_a_wrong_checksum_is_not_heard() {
 #[test]
 fn gps_time_comes_from_outside() {
     let mut bench = unit();
+    // Week, second and flags of the sensor's and the filter's GPS time.
+    let times = |bench: &mut Bench| {
+        let packets = stream(bench, 300);
+        [(set::SENSOR_DATA, 0x12), (set::FILTER_DATA, 0x11)].map(|(wanted, descriptor)| {
+            let of_set = packets.iter().filter(|p| p.descriptor_set == wanted);
+            let found = of_set.flat_map(|p| &p.fields).rfind(|f| f.descriptor == descriptor);
+            let data = &found.unwrap().data;
+            let word = |at: usize| u16::from_be_bytes([data[at], data[at + 1]]);
+            (word(8), f64::from_be_bytes(*data.first_chunk().unwrap()), word(10))
+        })
+    };
+    let check = |times: [(u16, f64, u16); 2], week: u16, second: f64, flags: [u16; 2]| {
+        for ((found, at, flag), wanted) in times.into_iter().zip(flags) {
+            assert_eq!((found, flag), (week, wanted), "{times:?}");
+            assert!((second..second + 1.5).contains(&at), "{times:?}");
+        }
+    };
+    // Until a host sets it, the time counts from power-on, and no flag is set.
+    check(times(&mut bench), 0, 0.0, [0, 0]);
     bench.sent.clear();
     // Week 2445.
     bench.say(&hex("75 65 01 08 08 72 01 01 00 00 09 8d f5 2d"));
@@ -502,26 +521,69 @@ fn gps_time_comes_from_outside() {
         answers.contains(&Packet::new(set::BASE, [Field::ack(0x72, reply::OK)])),
         "{answers:?}"
     );
+    // Flags: updated an odd number of times, set, week valid.
+    check(times(&mut bench), 2445, 0.0, [0x16, 0]);
     // Second 1000 of the week.
     let second = [&[1, 2][..], &1000u32.to_be_bytes()].concat();
     assert_eq!(ask(&mut bench, (set::BASE, 0x72), &second), [Field::ack(0x72, reply::OK)]);
-    let time = |packets: &[Packet], wanted: u8, descriptor: u8| {
-        let of_set = packets.iter().filter(|p| p.descriptor_set == wanted);
-        let field = of_set.flat_map(|p| &p.fields).rfind(|f| f.descriptor == descriptor).unwrap();
-        let second = f64::from_be_bytes(*field.data.first_chunk().unwrap());
-        (u16::from_be_bytes([field.data[8], field.data[9]]), second)
-    };
-    let packets = stream(&mut bench, 300);
-    for (wanted, descriptor) in [(set::SENSOR_DATA, 0x12), (set::FILTER_DATA, 0x11)] {
-        let (week, second) = time(&packets, wanted, descriptor);
-        assert_eq!(week, 2445);
-        assert!((1000.0..1001.5).contains(&second), "{second}");
-    }
+    check(times(&mut bench), 2445, 1000.0, [0x1c, 1]);
+    let read = |bench: &mut Bench, which: u8| ask(bench, (set::BASE, 0x72), &[READ, which]);
+    let (ack, week) = (Field::ack(0x72, reply::OK), Field::new(0x84, 2445u32.to_be_bytes()));
+    assert_eq!(read(&mut bench, 1), [ack.clone(), week]);
+    let told = read(&mut bench, 2);
+    assert_eq!((&told[0], told[1].descriptor), (&ack, 0x85));
+    assert!((1000..1003).contains(&u32::from_be_bytes(*told[1].data.first_chunk().unwrap())));
+    // Function 6 is neither acknowledged nor refused.
+    assert!(ask(&mut bench, (set::BASE, 0x72), &[6, 1, 0, 0, 9, 0x8e]).is_empty());
+    assert!(ask(&mut bench, (set::BASE, 0x72), &[6, 3, 0, 0, 9, 0x8e]).is_empty());
+    assert_eq!(read(&mut bench, 1)[1].data, 2446u32.to_be_bytes());
     // Unknown field; second outside the week; unknown function.
-    for data in [vec![1, 3, 0, 0, 0, 1], vec![1, 2, 0, 9, 0x3a, 0x80], vec![2, 1]] {
+    for data in [vec![1, 3, 0, 0, 0, 1], vec![1, 2, 0, 9, 0x3a, 0x80], vec![3, 1], vec![READ, 3]] {
         let answer = ask(&mut bench, (set::BASE, 0x72), &data);
         assert_eq!(answer, [Field::ack(0x72, reply::BAD_PARAMETER)], "{data:?}");
     }
+}
+
+#[test]
+fn polls_leave_out_unknown_fields_and_suppress_their_acknowledgement() {
+    let mut bench = unit();
+    ask(&mut bench, (set::THREE_DM, dm::STREAM), &[1, 0, 0]);
+    let poll = |bench: &mut Bench, command: u8, data: &[u8]| {
+        bench.sent.clear();
+        bench.say(&request(set::THREE_DM, command, data));
+        bench.run(60);
+        let packets = Framer::new(Mip).frames(&bench.bytes());
+        let descriptors = |p: &Packet| p.fields.iter().map(|f| f.descriptor).collect::<Vec<_>>();
+        packets.iter().map(|p| (p.descriptor_set, descriptors(p))).collect::<Vec<_>>()
+    };
+    let acceleration = (set::SENSOR_DATA, vec![0x04_u8]);
+    let ack = (set::THREE_DM, vec![reply::ACK]);
+    for (command, data) in [(0x01, vec![1, 1, 4, 0, 0]), (0x0d, vec![0x80, 1, 1, 4])] {
+        assert_eq!(poll(&mut bench, command, &data), std::slice::from_ref(&acceleration));
+    }
+    // A damaged poll is not answered either.
+    assert!(poll(&mut bench, 0x01, &[1, 1, 4]).is_empty());
+    let mixed = poll(&mut bench, 0x01, &[0, 2, 1, 0, 0, 4, 0, 0]);
+    assert_eq!(mixed, [ack, acceleration]);
+    // Without a format there is nothing to poll.
+    ask(&mut bench, (set::THREE_DM, 0x08), &[1, 0]);
+    let refused = ask(&mut bench, (set::THREE_DM, 0x01), &[0, 0]);
+    assert_eq!(refused, [Field::ack(0x01, reply::BAD_PARAMETER)]);
+}
+
+#[test]
+fn the_magnetometer_and_external_headings_are_a_source_together() {
+    let mut bench = unit();
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x18), &[1, 6])[0].data, [0x18, reply::OK]);
+    let external = [&(-2.0f32).to_be_bytes()[..], &0.1f32.to_be_bytes(), &[1]].concat();
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data, [0x17, reply::OK]);
+    bench.run(200);
+    let packets = stream(&mut bench, 300);
+    let heading = vector(&packets, set::FILTER_DATA, 5).z.to_degrees();
+    assert!((heading - 60.0).abs() < 1e-3, "{heading}");
+    let of_filter = packets.iter().filter(|p| p.descriptor_set == set::FILTER_DATA);
+    let update = of_filter.flat_map(|p| &p.fields).find(|f| f.descriptor == 0x14).unwrap();
+    assert_eq!(update.data[8..10], [0, 5]);
 }
 
 #[test]

@@ -85,6 +85,8 @@ struct Configuration {
     /// Stored switches of whole classes that have no effect. The key consists of port and class.
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
+    /// Rate of the serial line, bits per second.
+    baud_rate: u32,
 }
 
 impl SbgUnit {
@@ -102,6 +104,7 @@ impl SbgUnit {
             other_outputs: BTreeMap::new(),
             other_classes: BTreeMap::new(),
             settings: Settings::factory(&answers.stored),
+            baud_rate: unit.settings.baud_rate,
         };
         let mut made = Self {
             answers,
@@ -218,26 +221,24 @@ impl SbgUnit {
             (command::COMPUTE_MAG_CALIB, []) => answer(self.magnetic.result()),
             (command::UART_CONF, &[0]) => {
                 // Port A, mode "main".
-                answer([&[0][..], &unit.port.line().baud.to_le_bytes(), &[1]].concat())
+                answer([&[0][..], &self.set.baud_rate.to_le_bytes(), &[1]].concat())
             }
             (command::UART_CONF, &[0, a, b, c, d, _]) => {
                 let baud = u32::from_le_bytes([a, b, c, d]);
                 if unit.profile.line.serial.baud_rates.contains(&baud) {
-                    Self::say(unit, now, &Frame::ack(message, code::NO_ERROR));
-                    unit.port.change_rate(now, baud);
-                    return;
+                    self.set.baud_rate = baud;
+                    Frame::ack(message, code::NO_ERROR)
+                } else {
+                    Frame::ack(message, code::INVALID_PARAMETER)
                 }
-                Frame::ack(message, code::INVALID_PARAMETER)
             }
             (command::SETTINGS_ACTION, &[action @ 0..=2]) => {
                 match action {
                     1 => self.saved = self.set.clone(),
-                    2 => {
-                        self.saved = Self::new(unit, self.answers.clone()).saved;
-                        restarts = true;
-                    }
-                    _ => restarts = true,
+                    2 => self.saved = Self::new(unit, self.answers.clone()).saved,
+                    _ => {}
                 }
+                restarts = true;
                 Frame::ack(message, code::NO_ERROR)
             }
             (_, data) => match self.set.settings.obey(message, data) {
@@ -254,6 +255,10 @@ impl SbgUnit {
             self.heave = Heave::default();
             self.silent_until = SimTime(now.0 + unit.profile.line.serial.boot_ns);
             unit.restart(self.silent_until);
+        }
+        // The answer is sent at the old rate.
+        if self.set.baud_rate != unit.port.line().baud {
+            unit.port.change_rate(now, self.set.baud_rate);
         }
     }
 }

@@ -299,6 +299,37 @@ fn a_restart_returns_to_the_saved_configuration() {
     assert_eq!(act(&mut bench, save), [0, 0]);
     assert_eq!(act(&mut bench, restart), [0, 0]);
     assert_eq!(act(&mut bench, factory), [1, 1]);
+    // Every action restarts the unit, which then sends nothing for a second.
+    for action in [restart, save, factory] {
+        ask(&mut bench, command::SETTINGS_ACTION, &[action]);
+        assert!(stream(&mut bench, 900).is_empty(), "{action}");
+        assert!(!stream(&mut bench, 500).is_empty(), "{action}");
+    }
+}
+
+#[test]
+fn the_rate_of_the_line_is_saved_and_restored() {
+    let mut bench = unit();
+    let set = |bench: &mut Bench| {
+        ask(bench, command::UART_CONF, &[0, 0, 0x08, 0x07, 0, 1]);
+        assert_eq!(bench.baud(), Some(460_800));
+    };
+    // Rate to which an action changes the line.
+    let act = |bench: &mut Bench, action| {
+        ask(bench, command::SETTINGS_ACTION, &[action]);
+        let baud = bench.baud();
+        bench.run(1200);
+        baud
+    };
+    let (restart, save, factory) = (0, 1, 2);
+    set(&mut bench);
+    assert_eq!(act(&mut bench, restart), Some(115_200));
+    set(&mut bench);
+    assert_eq!(act(&mut bench, save), None);
+    assert_eq!(act(&mut bench, restart), None);
+    let read = ask(&mut bench, command::UART_CONF, &[0]).data;
+    assert_eq!(read, [0, 0, 0x08, 0x07, 0, 1]);
+    assert_eq!(act(&mut bench, factory), Some(115_200));
 }
 
 #[test]

@@ -33,6 +33,7 @@ use crate::imu::{ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
+use crate::wire::vectornav::binary::Group;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav, error};
 
 /// Family of VectorNav's VN-100.
@@ -56,10 +57,11 @@ pub struct VectorNavUnit {
     chain: Chain,
     text: ViewStream,
     binary: [ViewStream; 3],
-    /// Sums of angle and velocity increments since the last read of register 80.
-    polled: Increments,
+    /// Sums of angle and velocity increments since a host last asked for them: by register 80 (0), by `VNBOM` for output
+    /// 1 to 3.
+    polled: [Increments; 4],
     tare: DQuat,
-    latest: Option<(View, Processed)>,
+    latest: Option<Processed>,
     /// Time until which the unit is silent.
     silent_until: SimTime,
     sample_rate_hz: f64,
@@ -80,7 +82,7 @@ impl VectorNavUnit {
             chain: Chain::default(),
             text: ViewStream::every(1),
             binary: [const { 1 }; 3].map(ViewStream::every),
-            polled: Increments::default(),
+            polled: Default::default(),
             tare: DQuat::IDENTITY,
             latest: None,
             silent_until: SimTime::ZERO,
@@ -123,6 +125,9 @@ impl VectorNavUnit {
             Err(code) => {
                 if self.registers.reports_errors() {
                     unit.reply(now, self.line(format!("VNERR,{code:02X}")));
+                }
+                if self.registers.errors_stop_text() {
+                    self.registers.text_type = 0;
                 }
             }
         }
@@ -179,8 +184,8 @@ impl VectorNavUnit {
                 Ok(None)
             }
             "VNTAR" => {
-                if let Some((latest, _)) = &self.latest {
-                    self.tare = (self.tare * latest.attitude.conjugate() * self.tare).normalize();
+                if let Some(view) = self.view(None, unit) {
+                    self.tare = view.ned_from_body.conjugate();
                 }
                 echo()
             }
@@ -189,8 +194,11 @@ impl VectorNavUnit {
                 let output = self.registers.binary.get(number.wrapping_sub(1));
                 let layout = output.and_then(|output| output.layout);
                 let layout = layout.ok_or(error::INVALID_PARAMETER)?;
-                if let Some((view, _)) = &self.latest {
-                    unit.reply(now, binary(layout, view));
+                let has_increments = layout.fields().any(|(group, bit, _)| {
+                    matches!((group, bit), (Group::Common, 11) | (Group::Imu, 6 | 7))
+                });
+                if let Some(view) = self.view(has_increments.then_some(number), unit) {
+                    unit.reply(now, binary(layout, &view));
                 }
                 Ok(None)
             }
@@ -212,7 +220,7 @@ impl VectorNavUnit {
         self.registers = self.saved.clone();
         self.started = self.registers.at_start();
         self.chain = Chain::default();
-        self.polled = Increments::default();
+        self.polled = Default::default();
         self.is_paused = !unit.settings.is_streaming;
         self.tare = DQuat::IDENTITY;
         self.latest = None;
@@ -224,16 +232,26 @@ impl VectorNavUnit {
         self.retime(unit);
     }
 
+    /// Output values of the latest sample, for a host that asks for them; `None` before the first sample. With
+    /// `sums`, an index of `polled`, the increments are those since the last such call.
+    fn view(&mut self, sums: Option<usize>, unit: &Unit) -> Option<View> {
+        let now = self.latest.as_ref()?;
+        let mut view = ViewStream::every(1).step(now, &self.registers, self.tare, unit)?;
+        if let Some(sums) = sums {
+            view.delta = self.polled[sums].take(now, self.registers.effects().increments, unit);
+        }
+        Some(view)
+    }
+
     /// Content of register `id`; `None` if it cannot be read. Reading register 80 restarts its sums.
     fn read(&mut self, id: u8, unit: &Unit) -> Option<String> {
         let Some((_, code)) = MEASUREMENTS.iter().find(|(known, _)| *known == id) else {
             return self.registers.read(id);
         };
-        let Some((view, processed)) = &mut self.latest else { return Some(String::new()) };
-        if id == 80 {
-            view.delta = self.polled.take(processed, self.registers.effects().increments, unit);
-        }
-        let body = text(*code, view)?;
+        let Some(view) = self.view((id == 80).then_some(0), unit) else {
+            return Some(String::new());
+        };
+        let body = text(*code, &view)?;
         Some(body.split_once(',')?.1.to_owned())
     }
 
@@ -274,21 +292,20 @@ impl Protocol for VectorNavUnit {
         }
         self.registers.count_sync_out(sample.index);
         let now = self.chain.step(sample, &self.registers, &self.started, unit);
-        self.polled.step(&now);
+        self.polled.iter_mut().for_each(|sums| sums.step(&now));
         let text_view = self.text.step(&now, &self.registers, self.tare, unit);
         let views = self.binary.each_mut().map(|s| s.step(&now, &self.registers, self.tare, unit));
+        self.latest = Some(now);
         if sample.truth.at < self.silent_until {
             return;
         }
-        if let Some(view) = text_view {
-            if !self.is_paused
-                && !outputs_wait
-                && let Some(body) = text(self.registers.text_type, &view)
-            {
-                let bytes = self.line(body + &suffix(self.registers.effects().appended, &view));
-                unit.report(sample, bytes);
-            }
-            self.latest = Some((view, now));
+        if let Some(view) = text_view
+            && !self.is_paused
+            && !outputs_wait
+            && let Some(body) = text(self.registers.text_type, &view)
+        {
+            let bytes = self.line(body + &suffix(self.registers.effects().appended, &view));
+            unit.report(sample, bytes);
         }
         for (view, output) in views.into_iter().zip(&self.registers.binary) {
             let is_on = output.is_on() && !self.is_paused;

@@ -211,6 +211,11 @@ impl Registers {
         self.protocol_field(6) != Some(0)
     }
 
+    /// Whether an error turns text output off.
+    pub fn errors_stop_text(&self) -> bool {
+        self.protocol_field(6) == Some(2)
+    }
+
     fn protocol_field(&self, place: usize) -> Option<u32> {
         self.numbers(30).get(place).map(|x| *x as u32)
     }
@@ -241,8 +246,8 @@ impl Registers {
             magnetic_reference: own(0, 0),
             gravity_reference: own(1, 3),
             waits_for_sync: [sync_in == 4.0 || sync_in == 5.0, sync_in == 4.0],
-            // A pulse at the start of sampling, or when a sample is ready.
-            sync_out_every: if sync_out == 1.0 || sync_out == 2.0 { every } else { 0 },
+            // A pulse at the start of sampling, when a sample is ready, or when its attitude is ready.
+            sync_out_every: if matches!(sync_out, 1.0 | 2.0 | 3.0) { every } else { 0 },
             appended: Appended { counter: field(0), status: field(1) },
         };
     }

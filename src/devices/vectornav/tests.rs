@@ -6,7 +6,10 @@ use super::answers::VECTORNAV_REGISTERS;
 use super::registers::MEASUREMENTS;
 use super::text::line_len;
 use crate::commands::{Conduct, constants_hold, variants};
+use crate::frames::quat_from_rpy;
 use crate::imu::tests::{Bench, Proof, rows, shaken, truth};
+use crate::sensors::imu::InertialTruth;
+use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
 
@@ -274,6 +277,82 @@ fn increments_are_integrated_between_readings() {
         _ => None,
     });
     assert!(first.is_some(), "{frames:?}");
+}
+
+/// A unit at rest whose nose points down by 10 degrees.
+fn nose_down(at: SimTime) -> InertialTruth {
+    let mut made = truth(at);
+    made.world_from_sensor = quat_from_rpy(0.0, 10f64.to_radians(), -0.4);
+    made.specific_force_m_s2 = made.world_from_sensor.conjugate() * DVec3::Z * 9.8;
+    made
+}
+
+#[test]
+fn each_tare_makes_the_present_attitude_zero_and_gravity_stays_vertical() {
+    let mut bench = unit();
+    let motions: [fn(SimTime) -> InertialTruth; 3] = [truth, nose_down, truth];
+    for motion in motions {
+        bench.truth = motion;
+        bench.run(200);
+        let before = vector(&read(&mut bench, 239), 3);
+        ask(&mut bench, "VNTAR");
+        let tared = read(&mut bench, 8);
+        assert!(tared.iter().all(|angle| angle.abs() < 0.01), "{tared:?}");
+        let after = vector(&read(&mut bench, 239), 3);
+        assert!((after - before).length() < 2e-3, "{before} {after}");
+    }
+}
+
+#[test]
+fn a_host_that_asks_gets_the_present_measurement() {
+    let mut bench = unit();
+    for body in ["VNWRG,06,0", "VNWRG,07,1"] {
+        ask(&mut bench, body);
+    }
+    bench.truth = truth;
+    bench.run(100);
+    assert!(read(&mut bench, 27)[1].abs() < 0.01);
+    bench.truth = nose_down;
+    bench.run(100);
+    assert!((read(&mut bench, 27)[1] + 10.0).abs() < 0.01);
+    // The increments of a packet are those since the last one: about half a second.
+    ask(&mut bench, "VNWRG,75,0,800,01,0800");
+    let interval_s = |bench: &mut Bench| {
+        ask(bench, "VNBOM,1");
+        let packets = frames(bench).into_iter().filter_map(|frame| match frame {
+            Frame::Packet(packet) => Some(packet.payload),
+            Frame::Line(_) => None,
+        });
+        let payloads: Vec<_> = packets.collect();
+        assert_eq!(payloads.len(), 1);
+        f32::from_le_bytes(*payloads[0].first_chunk().unwrap())
+    };
+    interval_s(&mut bench);
+    bench.run(470);
+    assert!((interval_s(&mut bench) - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn an_error_turns_text_output_off_in_error_mode_2() {
+    let mut bench = unit();
+    ask(&mut bench, "VNWRG,30,0,0,0,0,1,0,2");
+    assert_eq!(ask(&mut bench, "VNRRG,06"), "VNRRG,06,14");
+    assert_eq!(ask(&mut bench, "VNRRG,99"), "VNERR,08");
+    assert_eq!(ask(&mut bench, "VNRRG,06"), "VNRRG,06,0");
+    let said = stream(&mut bench, 500);
+    assert!(!said.iter().any(|frame| matches!(frame, Frame::Line(_))), "{said:?}");
+}
+
+#[test]
+fn the_sync_output_is_counted_in_each_mode() {
+    for mode in [1, 2, 3] {
+        let mut bench = unit();
+        ask(&mut bench, &format!("VNWRG,32,3,0,0,0,{mode},1,7,100000000,0"));
+        ask(&mut bench, "VNWRG,33,0,0,0");
+        bench.run(1000);
+        let count = read(&mut bench, 33)[2];
+        assert!((count - 103.0).abs() < 5.0, "{mode}: {count}");
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct View {
     /// Increments since the stream's last output.
     pub delta: Delta,
     /// Rotation from the body frame to north-east-down.
+    pub ned_from_body: DQuat,
+    /// Reported attitude: `ned_from_body` followed by the tare.
     pub attitude: DQuat,
     /// Yaw, pitch, roll, degrees.
     pub ypr_deg: DVec3,
@@ -48,9 +50,9 @@ pub struct View {
 }
 
 impl View {
-    /// Acceleration without gravity, body frame, m/s².
+    /// Acceleration without gravity, body frame, m/s². A tare does not change it.
     pub fn true_acceleration(&self) -> DVec3 {
-        self.measured.accel + self.attitude.conjugate() * self.gravity_m_s2
+        self.measured.accel + self.ned_from_body.conjugate() * self.gravity_m_s2
     }
 }
 
@@ -236,7 +238,8 @@ impl ViewStream {
         self.increments.step(now);
         let uncompensated = self.uncompensated.step(&now.uncompensated, dt_s, decimation);
         let measured = self.compensated.step(&now.compensated, dt_s, decimation)?.in_frd();
-        let attitude = (tare * ned_from_frd(now.attitude)).normalize();
+        let ned_from_body = ned_from_frd(now.attitude);
+        let attitude = (tare * ned_from_body).normalize();
         let rpy = roll_pitch_yaw(attitude);
         let errors = &unit.settings.model.attitude;
         let deg = |rad: f64| rad.to_degrees() as f32;
@@ -244,6 +247,7 @@ impl ViewStream {
         Some(View {
             uncompensated: uncompensated.map_or(measured, Measured::in_frd),
             delta: self.increments.take(now, registers.effects().increments, unit),
+            ned_from_body,
             attitude,
             ypr_deg: DVec3::new(rpy.z, rpy.y, rpy.x) * 1f64.to_degrees(),
             temperature_c: now.compensated.temperature_c,

@@ -23,6 +23,8 @@ pub struct Alignment {
     heading_rad: f64,
     /// Rotation that an inclination reset has set. It is applied after the first of `rotations`.
     inclination: DQuat,
+    /// Heading and inclination that the host has stored. The unit starts with them.
+    stored: (f64, DQuat),
     /// Estimated gyro bias, sensor frame, rad/s.
     gyro_bias: DVec3,
     update: Update,
@@ -47,6 +49,7 @@ impl Default for Alignment {
             rotations: [DQuat::IDENTITY; 2],
             heading_rad: 0.0,
             inclination: DQuat::IDENTITY,
+            stored: (0.0, DQuat::IDENTITY),
             gyro_bias: DVec3::ZERO,
             update: Update::Done,
         }
@@ -65,9 +68,17 @@ impl Alignment {
         is_rotation.then(|| q.normalize()).ok_or(error::PARAMETER)
     }
 
-    /// Restarts the unit: stored rotations remain; the estimated bias and the orientation resets are lost.
+    /// Stores the present orientation resets for the next starts.
+    pub fn store_resets(&mut self) {
+        self.stored = (self.heading_rad, self.inclination);
+    }
+
+    /// Restarts the unit: rotations and stored orientation resets remain; the estimated bias and the other orientation
+    /// resets are lost.
     pub fn restart(&mut self) {
-        *self = Self { rotations: self.rotations, ..Self::default() };
+        let Self { rotations, stored, .. } = *self;
+        let (heading_rad, inclination) = stored;
+        *self = Self { rotations, stored, heading_rad, inclination, ..Self::default() };
     }
 
     /// Starts a no-rotation update, which estimates the gyro bias during the next `seconds`.

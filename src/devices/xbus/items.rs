@@ -49,6 +49,8 @@ pub struct Moment {
     pub sample: Sample,
     /// Rotation from the object frame to the host's local frame.
     pub attitude: DQuat,
+    /// Rotation from east, north, up to the host's local frame.
+    pub host_from_enu: DQuat,
     /// Time on the unit's clock, nanoseconds.
     pub clock_ns: u64,
     /// Message counter.
@@ -129,7 +131,7 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
         Xdi::FREE_ACCELERATION => {
             let place = now.told_place.unwrap_or(sample.truth.place);
             let gravity = DVec3::Z * earth::normal_gravity_m_s2(&place);
-            let free = now.attitude * m.accel - gravity;
+            let free = now.attitude * m.accel - now.host_from_enu * gravity;
             reals(&(to_local * free).to_array())
         }
         Xdi::RATE_OF_TURN => reals(&m.gyro.to_array()),

@@ -148,30 +148,30 @@ impl XbusUnit {
         self.configure(&wanted, unit);
     }
 
-    /// Applies the supported items of an output configuration.
+    /// Applies the supported items of an output configuration. Items of time and status are in every message, whatever
+    /// rate the host requests for them.
     fn configure(&mut self, wanted: &[OutputItem], unit: &Unit) {
         let known = |o: &&OutputItem| MESSAGES.iter().any(|(_, xdi)| *xdi == o.xdi.what());
         let effective = |o: &OutputItem| {
             let comes_always = matches!(o.xdi.0 & 0xf800, 0x1000 | 0xe000);
             let is_orientation =
                 matches!(o.xdi.0 & 0xf800, 0x2000) || o.xdi.what() == Xdi::FREE_ACCELERATION;
-            let rate_hz = match o.rate_hz {
-                _ if comes_always && o.rate_hz == EVERY_MESSAGE => EVERY_MESSAGE,
-                rate => {
-                    let most = if is_orientation {
-                        unit.profile.output.max_rate_hz
-                    } else {
-                        unit.profile.output.sample_rate_hz
-                    };
-                    let rate = u32::from(rate).min(most).max(1);
-                    let slower = (1..=rate).rev().find(|r| self.sample_rate_hz.is_multiple_of(*r));
-                    slower.unwrap_or(1) as u16
-                }
+            let rate_hz = if comes_always {
+                EVERY_MESSAGE
+            } else {
+                let most = if is_orientation {
+                    unit.profile.output.max_rate_hz
+                } else {
+                    unit.profile.output.sample_rate_hz
+                };
+                // Like 0xFFFF, a rate of 0 selects the highest rate (MT0101P).
+                let rate = if o.rate_hz == 0 { most } else { u32::from(o.rate_hz).min(most) };
+                let slower = (1..=rate).rev().find(|r| self.sample_rate_hz.is_multiple_of(*r));
+                slower.unwrap_or(1) as u16
             };
             OutputItem { xdi: o.xdi, rate_hz }
         };
-        let is_empty = |o: &&OutputItem| o.xdi.0 == 0 || o.rate_hz == 0;
-        self.output = wanted.iter().filter(known).filter(|o| !is_empty(o)).map(effective).collect();
+        self.output = wanted.iter().filter(known).map(effective).collect();
         let divisors = self.output.iter().filter(|o| o.rate_hz != EVERY_MESSAGE);
         self.streams = divisors
             .map(|o| u64::from(self.sample_rate_hz / u32::from(o.rate_hz)))
@@ -228,6 +228,10 @@ impl XbusUnit {
                 let done = match (message.mid, message.data.as_slice()) {
                     (mid::SET_NO_ROTATION, [high, low]) => {
                         self.alignment.start_update(now, u16::from_be_bytes([*high, *low]));
+                        Ok(())
+                    }
+                    (mid::RESET_ORIENTATION, [0, 0]) if !is_streaming => {
+                        self.alignment.store_resets();
                         Ok(())
                     }
                     (mid::RESET_ORIENTATION, [high, low]) => {
@@ -485,6 +489,7 @@ impl Protocol for XbusUnit {
         let now = Moment {
             sample: made,
             attitude,
+            host_from_enu: self.alignment.rotations[1],
             clock_ns: unit.clock_ns(sample),
             counter: self.counter,
             utc_ahead_ns: self.utc_ahead_ns,

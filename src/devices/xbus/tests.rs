@@ -212,6 +212,15 @@ fn alignment_rotates_and_resets_point_north() {
     let local = stream(&mut bench, 300);
     assert!(more(&local).abs() < 1e-3, "{}", more(&local));
     assert!((vector(&local, Xdi::ACCELERATION) - quarter * force).length() < 1e-5);
+    // Free acceleration has the local frame too: gravity is not in it, even if that frame is not level.
+    let pitched = DQuat::from_rotation_y(0.2);
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, DQuat::IDENTITY));
+    let level = vector(&stream(&mut bench, 300), Xdi::FREE_ACCELERATION);
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, pitched));
+    let tilted = vector(&stream(&mut bench, 300), Xdi::FREE_ACCELERATION);
+    assert!((tilted - pitched * level).length() < 1e-5, "{tilted} {level}");
     // Heading reset in measurement state.
     ask(&mut bench, mid::GO_TO_CONFIG, &[]);
     ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, DQuat::IDENTITY));
@@ -270,6 +279,55 @@ fn a_unit_that_has_been_on_for_long_passes_the_end_of_its_counters() {
     assert_eq!((counters[0], wraps), (65486, 1), "{counters:?}");
     let ticks: Vec<_> = told.iter().map(|m| number(m, Xdi::SAMPLE_TIME_FINE)).collect();
     assert!(ticks[0].abs_diff(6_548_600) < 200 && ticks.windows(2).all(|t| t[1] - t[0] == 100));
+}
+
+#[test]
+fn times_and_status_are_in_every_message_and_rate_0_is_the_highest() {
+    let mut bench = unit();
+    let item = |xdi, rate_hz| OutputItem { xdi, rate_hz };
+    let set = |bench: &mut Bench, list: &[OutputItem]| {
+        let answer = ask(bench, mid::SET_OUTPUT_CONFIGURATION, &OutputItem::emit_all(list));
+        OutputItem::parse_all(&answer.data).unwrap()
+    };
+    let highest = [item(Xdi::ACCELERATION, 2000), item(Xdi::EULER, 400)];
+    assert_eq!(set(&mut bench, &highest.map(|o| item(o.xdi, 0))), highest);
+    assert_eq!(set(&mut bench, &highest.map(|o| item(o.xdi, 0xffff))), highest);
+    // Requests of the maker's ROS driver for times and status have the rate 0.
+    let wanted = [item(Xdi::PACKET_COUNTER, 0), item(Xdi::EULER, 100), item(Xdi::STATUS_WORD, 50)];
+    let every = [0xffff, 100, 0xffff];
+    let effective = [0, 1, 2].map(|i| item(wanted[i].xdi, every[i]));
+    assert_eq!(set(&mut bench, &wanted), effective);
+    let sent = stream(&mut bench, 200);
+    assert!(sent.len().abs_diff(20) <= 1, "{}", sent.len());
+    for message in sent {
+        let found: Vec<_> = items(&message).iter().map(|item| item.xdi).collect();
+        assert_eq!(found, wanted.map(|o| o.xdi));
+    }
+}
+
+#[test]
+fn a_stored_reset_lasts_beyond_a_restart() {
+    let mut bench = unit();
+    let yaw = |bench: &mut Bench| vector(&stream(bench, 300), Xdi::EULER).z;
+    let restart = |bench: &mut Bench| {
+        ask(bench, mid::RESET, &[]);
+        bench.run(1200);
+    };
+    let before = yaw(&mut bench);
+    assert!(before.abs() > 1.0, "{before}");
+    ask(&mut bench, mid::RESET_ORIENTATION, &[0, 4]);
+    assert!(yaw(&mut bench).abs() < 1e-3);
+    // A reset that is not stored is lost.
+    restart(&mut bench);
+    assert!((yaw(&mut bench) - before).abs() < 1e-3);
+    ask(&mut bench, mid::RESET_ORIENTATION, &[0, 4]);
+    let refused = ask(&mut bench, mid::RESET_ORIENTATION, &[0, 0]);
+    assert_eq!(refused, Message::new(mid::ERROR, [error::PARAMETER]), "in measurement state");
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    let stored = ask(&mut bench, mid::RESET_ORIENTATION, &[0, 0]);
+    assert_eq!(stored, Message::new(mid::RESET_ORIENTATION + 1, []));
+    restart(&mut bench);
+    assert!(yaw(&mut bench).abs() < 1e-3);
 }
 
 #[test]
