@@ -55,6 +55,8 @@ gvcp = "127.0.0.1:3956"
 
 [device.settings]
 serial = "0001"
+# Scheduled actions need a clock that PTP sets.
+ptp = "locked"
 
 [[device]]
 name = "rear"

@@ -7,7 +7,8 @@ use super::GigeCamera;
 use super::features::{Access, Feature, Kind, Values, at, line, source};
 use super::network;
 use super::profile::{CameraSettings, PtpState};
-use crate::config::profile::network::{HostAddress, PortIndex};
+use crate::config::profile::network::HostAddress;
+use crate::ptp::PortState;
 use crate::sensors::camera::faults::CameraFault;
 use crate::time::SimTime;
 use crate::wire::gige::gvsp::{OVERHEAD, Shape};
@@ -18,10 +19,23 @@ use crate::{Output, Transmit};
 /// Number of acknowledgements stored for repeated commands, and largest number of scheduled actions; an assumption.
 const REMEMBERED: usize = 16;
 /// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
-/// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
-const CAPABILITY: u32 = 0xf01a_0067;
+/// scheduled actions, status codes of GigE Vision 2.0, PTP, unconditional actions, status codes of GigE Vision 1.1,
+/// link speed, switching the heartbeat off, serial number, user name.
+const CAPABILITY: u32 = 0xf05e_0067;
+/// Bit of the register GVCP Configuration that switches the heartbeat off.
+const HEARTBEAT_OFF: u32 = 1;
+/// Bit of the register GVCP Configuration that enables PENDING_ACK.
+const PENDING_ON: u32 = 1 << 1;
+/// Bit of the register GVCP Configuration that enables the status codes of GigE Vision 1.1: the mark of resent packets.
+const STATUS_1_1: u32 = 1 << 2;
+/// Bit of the register GVCP Configuration that enables actions without a controlling host.
+const UNCONDITIONAL_ACTIONS: u32 = 1 << 3;
+/// Bit of the register GVCP Configuration that enables the status codes of GigE Vision 2.0: those of scheduled actions.
+const STATUS_2_0: u32 = 1 << 18;
 /// Bit of the register GVCP Configuration that enables PTP.
 const PTP_ON: u32 = 1 << 19;
+/// Registers that hosts cannot write during acquisition: packet size and destination of the stream.
+pub(super) const LOCKED: [u32; 2] = [0x0d04, 0x0d18];
 /// Bit of the packet size register that forbids fragmentation.
 const DONT_FRAGMENT: u32 = 1 << 30;
 /// Smallest and largest packet size, bytes, with IP and UDP headers.
@@ -104,6 +118,21 @@ impl Control {
     pub fn shape(&self) -> Shape {
         Shape { packet_size: (self.scps & 0xffff) as usize, is_extended: self.is_extended() }
     }
+
+    /// Status of resent packets; they are marked only if the host has enabled it.
+    pub fn resent_status(&self) -> u16 {
+        if self.gvcp_config & STATUS_1_1 == 0 { status::SUCCESS } else { status::RESENT }
+    }
+
+    /// Whether a host at `from` can request packets again: the destination of the stream, the controlling host, and
+    /// each member of a multicast group. The packets go to the stream's destination.
+    fn may_ask_again(&self, from: IpAddr) -> bool {
+        let destination = Ipv4Addr::from_bits(self.host);
+        destination.is_unspecified()
+            || destination.is_multicast()
+            || from == IpAddr::V4(destination)
+            || self.owner.is_some_and(|owner| owner.from == from)
+    }
 }
 
 impl GigeCamera {
@@ -111,7 +140,7 @@ impl GigeCamera {
     /// the scheduled actions that are due.
     pub(super) fn watch_heartbeat(&mut self) {
         let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
-        let is_off = self.control.gvcp_config & 1 != 0;
+        let is_off = self.control.gvcp_config & HEARTBEAT_OFF != 0;
         if self.control.owner.is_some() && !is_off && self.now.0 - self.control.heard.0 > limit_ns {
             self.let_go();
         }
@@ -153,9 +182,9 @@ impl GigeCamera {
             return;
         }
         if command.code == command::PACKET_RESEND {
-            let is_hosts = self.control.host == 0
-                || peer.from == IpAddr::V4(Ipv4Addr::from_bits(self.control.host));
-            if let Some(resend) = Resend::parse(&command).filter(|_| is_hosts) {
+            if self.control.may_ask_again(peer.from)
+                && let Some(resend) = Resend::parse(&command)
+            {
                 self.resend(resend);
             }
             return;
@@ -178,8 +207,10 @@ impl GigeCamera {
             && command.payload.starts_with(&at::USER_SET_SAVE.to_be_bytes());
         let mut due = due;
         if stores {
-            let wait = pending(command.id, STORING_MS);
-            self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, wait)));
+            if self.control.gvcp_config & PENDING_ON != 0 {
+                let wait = pending(command.id, STORING_MS);
+                self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, wait)));
+            }
             due = SimTime(due.0 + u64::from(STORING_MS) * 500_000);
         }
         self.reply(peer, command.id, due, answer);
@@ -263,7 +294,8 @@ impl GigeCamera {
     fn action(&mut self, command: &Command<'_>) -> Result<Vec<u8>, u16> {
         let action = Action::parse(command).ok_or(status::INVALID_HEADER)?;
         let control = &self.control;
-        let is_allowed = control.owner.is_some() || control.gvcp_config >> 3 & 1 != 0;
+        let is_allowed =
+            control.owner.is_some() || control.gvcp_config & UNCONDITIONAL_ACTIONS != 0;
         let is_meant = action.device_key == control.device_key
             && action.group_key == control.group[0]
             && action.group_mask & control.group[1] != 0;
@@ -272,18 +304,27 @@ impl GigeCamera {
         }
         match action.at {
             None => self.fire(self.now),
+            Some(_) if self.clock.state(self.now) != PortState::Slave => {
+                return Err(self.extended(status::NO_REF_TIME));
+            }
             Some(ticks) => {
                 let at = self.clock.time_of(self.now, ticks);
                 if at < self.now {
-                    return Err(status::ACTION_LATE);
+                    self.fire(self.now);
+                    return Err(self.extended(status::ACTION_LATE));
                 }
                 if self.control.actions.len() >= REMEMBERED {
-                    return Err(status::BUSY);
+                    return Err(self.extended(status::OVERFLOW));
                 }
                 self.control.actions.push(at);
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Returns `status`, a code of GigE Vision 2.0, if the host has enabled these codes; otherwise the general error.
+    fn extended(&self, status: u16) -> u16 {
+        if self.control.gvcp_config & STATUS_2_0 == 0 { status::ERROR } else { status }
     }
 
     fn fire(&mut self, at: SimTime) {
@@ -462,7 +503,10 @@ impl GigeCamera {
             }
             _ => None,
         };
-        let value = self.features.checked(feature, value, most)?;
+        let mut value = self.features.checked(feature, value, most)?;
+        if feature.address == at::RATE {
+            value = value.min(self.fastest_hz());
+        }
         if feature.kind == Kind::Command {
             return if value == 0.0 { Ok(()) } else { self.execute(feature.address) };
         }
@@ -531,6 +575,11 @@ impl GigeCamera {
     }
 
     fn set_register(&mut self, peer: Peer, address: u32, value: u32) -> Result<(), u16> {
+        // A host can redirect a camera that streams without a host.
+        let is_locked = self.is_streaming() && !self.settings.streams_alone;
+        if is_locked && LOCKED.contains(&address) {
+            return Err(status::BUSY);
+        }
         let ticks = self.clock.ticks(self.now);
         let before = self.register(address);
         let control = &mut self.control;
@@ -547,7 +596,8 @@ impl GigeCamera {
                 }
             }
             0x0954 => {
-                control.gvcp_config = value & (PTP_ON | 0b1011);
+                let kept = HEARTBEAT_OFF | PENDING_ON | STATUS_1_1 | UNCONDITIONAL_ACTIONS;
+                control.gvcp_config = value & (kept | STATUS_2_0 | PTP_ON);
                 self.clock.switch(self.now, value & PTP_ON != 0);
             }
             at::PTP_LATCH => {
@@ -636,12 +686,21 @@ impl GigeCamera {
     }
 
     /// Sends a test packet with the size in the packet size register and without image data. If it arrives, the network
-    /// carries packets of this size.
+    /// carries packets of this size, because the test packet must not be fragmented.
     fn fire_test(&mut self) {
-        if self.control.port != 0 {
-            let bytes = vec![0; self.control.shape().packet_size - (OVERHEAD - 8)];
-            let output = Output::Datagram { port: PortIndex::DATA, bytes };
-            self.ready.push_back(Transmit::new(self.now, output));
+        if self.control.port == 0 {
+            return;
+        }
+        let bytes = vec![0; self.control.shape().packet_size - (OVERHEAD - 8)];
+        // Later than the change before it: a datagram can be sent some microseconds before it is due.
+        let due = SimTime(self.now.0 + self.profile.timing.reply_ns);
+        let is_fragmentable = self.control.scps & DONT_FRAGMENT == 0;
+        if is_fragmentable {
+            self.ready.push_back(Transmit::new(self.now, Output::Fragments(false)));
+        }
+        self.ready.push_back(Transmit::datagram(due, bytes));
+        if is_fragmentable {
+            self.ready.push_back(Transmit::new(SimTime(due.0 + 1), Output::Fragments(true)));
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 use crate::wire::gige::status;
 
+/// Largest distance of a repeated leader's block id from that of the latest leader.
+const MOST_BEHIND: u64 = 2;
+
 /// Decoder of a camera's stream, with its state from earlier packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CameraDecoder {
@@ -24,6 +27,7 @@ pub(super) struct CameraDecoder {
     /// Number of frames after the first one, including missing frames.
     since_first: u64,
     whole: u64,
+    /// Number of packets that the camera marked as resent.
     resent: u64,
     assembly: Assembly,
     picture: Option<Picture>,
@@ -40,6 +44,15 @@ impl CameraDecoder {
         let (first_ns, leader) = self.first_ns.zip(self.leader)?;
         let span_ns = leader.timestamp.checked_sub(first_ns).filter(|span_ns| *span_ns > 0)?;
         Some(self.since_first as f64 * 1e9 / span_ns as f64)
+    }
+
+    /// Whether a leader repeats that of a recent frame. Cameras mark resent packets only if their host enables it.
+    fn is_repeated(&self, block: u64, leader: &Leader) -> bool {
+        // Block ids of 16 bits go from 65535 to 1.
+        let wrapped = || self.block.checked_add(0xffff)?.checked_sub(block);
+        let behind = self.block.checked_sub(block).or_else(wrapped);
+        let is_recent = behind.is_some_and(|behind| behind <= MOST_BEHIND);
+        is_recent && self.leader.is_some_and(|latest| leader.timestamp <= latest.timestamp)
     }
 
     fn format(&self) -> &'static str {
@@ -76,6 +89,7 @@ impl DatagramDecoder for CameraDecoder {
         self.whole += u64::from(self.picture.is_some());
         if let Part::Leader(leader) = part
             && !is_resent
+            && !self.is_repeated(block, &leader)
             && PixelFormat::of_code(leader.pixel_format).is_some()
         {
             self.first_ns.get_or_insert(leader.timestamp);
@@ -218,5 +232,31 @@ mod tests {
             decoder.learn(&packet);
         }
         assert_eq!((decoder.frames, decoder.missing), (4, u64::MAX));
+    }
+
+    #[test]
+    fn a_leader_that_comes_again_is_no_frame() {
+        let leader = Leader {
+            timestamp: 0,
+            pixel_format: PixelFormat::Mono8.code(),
+            region: [50, 40, 0, 0],
+            chunks: None,
+        };
+        let shape = Shape { packet_size: 576, is_extended: false };
+        let mut decoder = CameraDecoder::new(true);
+        for block in [1, 2, 1, 2, 3] {
+            let leader = Leader { timestamp: 1000 * block, ..leader };
+            let packet = shape.packet(0, block, 0, &leader, &[0; 2000]).expect("a leader");
+            decoder.learn(&packet);
+        }
+        assert_eq!((decoder.frames, decoder.missing), (3, 0));
+        // Ids of 16 bits go from 65535 to 1.
+        let mut decoder = CameraDecoder::new(true);
+        for (block, timestamp) in [(0xffff, 1), (1, 2), (0xffff, 1), (2, 3)] {
+            let leader = Leader { timestamp, ..leader };
+            let packet = shape.packet(0, block, 0, &leader, &[0; 2000]).expect("a leader");
+            decoder.learn(&packet);
+        }
+        assert_eq!((decoder.frames, decoder.missing), (3, 0));
     }
 }

@@ -1,5 +1,6 @@
 //! Conversion of ADC counts to images, and test patterns.
 
+use crate::sensors::camera::lens::Mirror;
 use crate::wire::gige::gvsp::PixelFormat;
 
 /// Settings for the conversion of a frame.
@@ -8,10 +9,8 @@ pub(super) struct Making {
     pub format: PixelFormat,
     pub width: u32,
     pub height: u32,
-    pub is_colour: bool,
     pub gamma: f64,
-    /// Whether the image is mirrored: left-right, top-bottom.
-    pub reverse: [bool; 2],
+    pub mirror: Mirror,
 }
 
 const FULL: f64 = 4095.0;
@@ -27,15 +26,14 @@ impl Making {
             .collect();
         let (width, height) = (self.width as usize, self.height as usize);
         let at = |x: usize, y: usize| {
-            let x = if self.reverse[0] { width - 1 - x } else { x };
-            let y = if self.reverse[1] { height - 1 - y } else { y };
+            let (x, y) = (self.mirror.source(0, x, width), self.mirror.source(1, y, height));
             table[usize::from(counts[y * width + x].min(4095))]
         };
         let places = || (0..height).flat_map(move |y| (0..width).map(move |x| (x, y)));
         let mosaic = || places().map(|(x, y)| at(x, y));
         let colour = |x: usize, y: usize| self.colour(x, y, &at);
         let grey = |x: usize, y: usize| {
-            if !self.is_colour {
+            if !self.mirror.is_colour {
                 return at(x, y);
             }
             let [r, g, b] = colour(x, y).map(u32::from);
@@ -64,14 +62,12 @@ impl Making {
 
     /// Demosaiced red, green and blue at a pixel: the mean of the nearest pixels of each colour.
     fn colour(&self, x: usize, y: usize, at: &impl Fn(usize, usize) -> u16) -> [u16; 3] {
-        if !self.is_colour {
+        if !self.mirror.is_colour {
             return [at(x, y); 3];
         }
         let (width, height) = (self.width as usize, self.height as usize);
         let (mut sums, mut counts) = ([0u32; 3], [0u32; 3]);
-        // A mirrored image has a mirrored mosaic. Its size is even, so the mosaic starts with another colour.
-        let phase = self.reverse.map(usize::from);
-        let channel_of = |x: usize, y: usize| ((x + phase[0]) & 1) + ((y + phase[1]) & 1);
+        let channel_of = |x: usize, y: usize| (x & 1) + (y & 1);
         let own = channel_of(x, y);
         for down in y.saturating_sub(1)..=(y + 1).min(height - 1) {
             for right in x.saturating_sub(1)..=(x + 1).min(width - 1) {
@@ -124,4 +120,30 @@ pub(super) fn pattern(
             .map(|(x, y)| count(x, y))
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirrored_mosaic_starts_with_the_same_colour() {
+        let (width, height) = (64, 8);
+        let counts = pattern(3, width, height, true, 0).unwrap();
+        for axes in [[false, false], [true, false], [false, true], [true, true]] {
+            let mirror = Mirror { axes, is_colour: true };
+            let image =
+                |format| Making { format, width, height, gamma: 1.0, mirror }.image(&counts);
+            let (mosaic, rgb) = (image(PixelFormat::BayerRg8), image(PixelFormat::Rgb8));
+            for bar in 0..8 {
+                // A place within each of the eight bars.
+                let place = 2 * 64 + 8 * bar + 2;
+                let shown = if axes[0] { bar } else { 7 - bar };
+                let wanted = [2, 4, 1].map(|bit| if shown & bit == 0 { 0 } else { 255 });
+                let cell = [mosaic[place], mosaic[place + 1], mosaic[place + 65]];
+                assert_eq!(cell, wanted, "{axes:?} {bar}");
+                assert_eq!(rgb[3 * place..][..3], wanted, "{axes:?} {bar}");
+            }
+        }
+    }
 }

@@ -146,7 +146,7 @@ impl GigeCamera {
         Arc::new(camera.telling(self.settings.truth_images).with_faults(&self.faults))
     }
 
-    /// Updates the values that depend on other values: largest image size, payload size, and frame rate.
+    /// Updates the values that depend on other values: largest image size, payload size, and resulting frame rate.
     fn refresh(&mut self) {
         let [width, height] = self.profile.size();
         let binning =
@@ -154,9 +154,6 @@ impl GigeCamera {
         self.values.set(at::WIDTH_MAX, (width / binning[0] / 4 * 4).into());
         self.values.set(at::HEIGHT_MAX, (height / binning[1] / 2 * 2).into());
         self.values.set(at::PAYLOAD_SIZE, self.values.payload() as f64);
-        let fastest_hz = 1e9 / self.shortest_period_ns() as f64;
-        let wanted = self.values.get(at::RATE);
-        self.values.set(at::RATE, wanted.min(fastest_hz));
         self.values.set(at::RESULTING_RATE, 1e9 / self.period_ns() as f64);
     }
 
@@ -173,6 +170,11 @@ impl GigeCamera {
     fn shortest_period_ns(&self) -> u64 {
         let wire_ns = self.wire_ns();
         self.readout_ns().max(self.exposure_ns()).max(wire_ns).max(1)
+    }
+
+    /// Highest frame rate that exposure, readout and network allow.
+    fn fastest_hz(&self) -> f64 {
+        1e9 / self.shortest_period_ns() as f64
     }
 
     fn period_ns(&self) -> u64 {

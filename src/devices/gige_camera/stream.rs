@@ -9,6 +9,7 @@ use super::image::{Making, pattern};
 use super::profile::{Pulses, Stamped};
 use crate::config::profile::network::PortIndex;
 use crate::sensors::camera::faults::CameraFault;
+use crate::sensors::camera::lens::Mirror;
 use crate::sensors::camera::truth::{FrameTruth, TileTruth};
 use crate::sensors::camera::{FULL_SCALE, Shot, Tile};
 use crate::sensors::fault::{EffectKind, FaultEffect};
@@ -29,6 +30,8 @@ const MOST_KEPT: usize = 64 << 20;
 const TARGET: f64 = 0.4;
 /// Deviation from the target within which auto functions change nothing, as a fraction of the target; an assumption.
 const DEAD_BAND: f64 = 0.05;
+/// Transmission time of the resent packets that can wait at once; an assumption. Further requests are ignored.
+const MOST_RESENT_NS: u64 = 100_000_000;
 /// First number of the random streams that decide whether a fault drops a frame; the start time of the frame is added.
 const LOSS_DRAWS: u64 = 1 << 62;
 /// Bytes on the wire in addition to the packet size: preamble, Ethernet header and checksum, gap.
@@ -61,6 +64,8 @@ pub(super) struct Stream {
     kept: VecDeque<Sent>,
     /// Time at which the transmission of all packets so far ends.
     free_at: SimTime,
+    /// Time at which the transmission of all resent packets so far ends.
+    resent_free_at: SimTime,
     /// Frame number and mean brightness (fraction of full scale) of each frame that auto functions have not used yet.
     means: VecDeque<(u64, f64)>,
     /// Effects of faults that dropped frames; the next sent frame reports them.
@@ -153,6 +158,8 @@ impl GigeCamera {
         self.stream.is_running = false;
         self.stream.latest = None;
         self.stream.next_start = self.now;
+        // Resent packets that wait are withdrawn, too.
+        self.stream.resent_free_at = self.now;
         self.stream.unasked.clear();
         self.stream.triggers.clear();
         self.stream.frames.iter_mut().for_each(|frame| frame.is_lost = true);
@@ -245,10 +252,10 @@ impl GigeCamera {
         packets * self.packet_ns()
     }
 
-    /// Time from packet to packet.
+    /// Time from the start of a packet to the start of the next one.
     fn packet_ns(&self) -> u64 {
         let wire_ns = (self.control.shape().packet_size as u64 + ETHERNET_BYTES) * NS_PER_BYTE;
-        wire_ns.max(self.control.packet_delay.into())
+        wire_ns + u64::from(self.control.packet_delay)
     }
 
     pub(super) fn next_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
@@ -328,12 +335,14 @@ impl GigeCamera {
             format: self.values.format(),
             width,
             height,
-            is_colour: self.profile.sensor.chip.is_colour,
             gamma: self.values.get(at::GAMMA),
-            reverse: [at::REVERSE_X, at::REVERSE_Y].map(|address| self.values.get(address) != 0.0),
+            mirror: Mirror {
+                axes: [at::REVERSE_X, at::REVERSE_Y].map(|address| self.values.get(address) != 0.0),
+                is_colour: self.profile.sensor.chip.is_colour,
+            },
         };
         let kind = self.values.whole(at::TEST_PATTERN);
-        let drawn = pattern(kind, width, height, making.is_colour, number);
+        let drawn = pattern(kind, width, height, making.mirror.is_colour, number);
         let rows = (TILE_PIXELS / width.max(1)).max(8) / 8 * 8;
         if drawn.is_none() {
             let starts = (0..height).step_by(rows as usize);
@@ -443,8 +452,8 @@ impl GigeCamera {
                 let wanted =
                     if is_gain { before + 20.0 * libm::log10(factor) } else { before * factor };
                 // The exposure is limited by the frame rate; the gain compensates for the rest.
-                let most =
-                    self.values.get(at::EXPOSURE_MOST).min(0.9e6 / self.values.get(at::RATE));
+                let rate_hz = self.values.get(at::RATE).min(self.fastest_hz());
+                let most = self.values.get(at::EXPOSURE_MOST).min(0.9e6 / rate_hz);
                 let least = self.values.get(at::EXPOSURE_LEAST).min(most);
                 let wanted = if is_gain { wanted } else { wanted.clamp(least, most) };
                 let set = self.features.checked(feature, wanted, None).unwrap_or(before);
@@ -548,7 +557,7 @@ impl GigeCamera {
         let packets = shape.packets(image.len());
         let packet_ns = self.packet_ns();
         let lens = self.settings.optics(self.profile.size()).lens;
-        let lens = lens.of_image(frame.shot.region, frame.shot.binning, frame.making.reverse);
+        let lens = lens.of_image(frame.shot.region, frame.shot.binning, frame.making.mirror);
         let mut due = frame.ready_at.max(self.now).max(self.stream.free_at);
         self.stream.told.push_back(FrameTruth {
             due,
@@ -556,7 +565,7 @@ impl GigeCamera {
             stamp: leader.timestamp,
             start: frame.start,
             shot: Arc::clone(&frame.shot),
-            reverse: frame.making.reverse,
+            mirror: frame.making.mirror,
             tiles: frame.tiles,
         });
         for packet in 0..packets {
@@ -582,17 +591,22 @@ impl GigeCamera {
         }
     }
 
+    /// Sends stored packets again, one after the other, unless too many already wait.
     pub(super) fn resend(&mut self, resend: Resend) {
         const MOST: u32 = 512;
+        let mut due = self.now.max(self.stream.resent_free_at);
+        if due.0 > self.now.0 + MOST_RESENT_NS {
+            return;
+        }
+        let status = self.control.resent_status();
         let shape = self.control.shape();
         let sent = self.stream.kept.iter().find(|sent| sent.block == resend.block);
         let last = resend.last.min(resend.first.saturating_add(MOST - 1));
         let mut count = 0;
-        let mut due = self.now;
         for packet in resend.first..=last {
             let bytes = match sent {
                 Some(sent) => {
-                    sent.shape.packet(status::RESENT, sent.block, packet, &sent.leader, &sent.image)
+                    sent.shape.packet(status, sent.block, packet, &sent.leader, &sent.image)
                 }
                 None => Some(shape.unavailable(resend.block, packet)),
             };
@@ -604,6 +618,7 @@ impl GigeCamera {
                 break;
             }
         }
+        self.stream.resent_free_at = due;
         self.count(at::PACKETS_RESENT, count);
     }
 

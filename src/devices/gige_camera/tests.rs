@@ -25,6 +25,8 @@ struct Bench {
     id: u16,
     sent: Vec<(SimTime, Vec<u8>)>,
     hosts: Vec<HostAddress>,
+    /// Changes of whether datagrams may be fragmented.
+    fragments: Vec<(SimTime, bool)>,
     lenses: Vec<Lens>,
     /// Addresses that the camera requested.
     asked: Vec<Ipv4Addr>,
@@ -54,7 +56,8 @@ impl Bench {
             Epoch::new(jiff::Timestamp::UNIX_EPOCH),
         );
         let (sent, hosts, lenses) = (Vec::new(), Vec::new(), Vec::new());
-        Self { camera, now: 1_000_000, id: 1, sent, hosts, lenses, asked: Vec::new() }
+        let (fragments, asked) = (Vec::new(), Vec::new());
+        Self { camera, now: 1_000_000, id: 1, sent, hosts, fragments, lenses, asked }
     }
 
     fn say_as(&mut self, who: u64, code: u16, payload: &[u8]) -> (u16, Vec<u8>) {
@@ -85,7 +88,8 @@ impl Bench {
                 Output::Datagram { bytes, .. } => self.sent.push((transmit.due, bytes)),
                 Output::Host(host) => self.hosts.push(host),
                 Output::Address(ip) => self.asked.push(ip),
-                Output::Revoke(_) | Output::Fragments(_) => {}
+                Output::Fragments(may_be) => self.fragments.push((transmit.due, may_be)),
+                Output::Revoke(_) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -222,6 +226,62 @@ fn packet_sizes_are_clamped_and_tested() {
     bench.write(0x0d04, 20_000);
     assert_eq!(bench.read(0x0d04), 9000);
     assert_eq!(bench.hosts.last().unwrap().ports, [5000]);
+}
+
+#[test]
+fn a_test_packet_is_never_fragmented() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(0x0d04, 0x8000_0000 | 1400);
+    let (due, _) = bench.sent[0];
+    let [(changed, true), (set, false), (restored, true)] = bench.fragments[..] else {
+        panic!("{:?}", bench.fragments)
+    };
+    assert!(changed <= set && set < due && due < restored, "{set:?} {due:?} {restored:?}");
+    bench.fragments.clear();
+    bench.write(0x0d04, 0xc000_0000 | 1400);
+    assert_eq!(bench.fragments, [(SimTime(bench.now), false)]);
+}
+
+#[test]
+fn packet_size_and_destination_are_locked_during_acquisition() {
+    let mut bench = Bench::new();
+    let xml = String::from_utf8(bench.camera.xml.clone()).unwrap();
+    for name in ["GevSCPSPacketSize", "GevSCDA"] {
+        let node = format!("<Integer Name=\"{name}\"><pIsLocked>TLParamsLocked</pIsLocked>");
+        assert!(xml.contains(&node), "{name}");
+    }
+    bench.open();
+    bench.write(at::START, 1);
+    for (address, value) in [(0x0d04, 0x4000_03e8), (0x0d18, HOST.to_bits())] {
+        assert_eq!(bench.write_as(1, address, value), status::BUSY);
+    }
+    assert_eq!(bench.read(0x0d04), 0x4000_05dc);
+    bench.write(at::STOP, 1);
+    bench.write(0x0d04, 0x4000_03e8);
+}
+
+#[test]
+fn a_host_enables_pending_acknowledgements_and_status_codes() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::USER_SET, 1);
+    for (enabled, codes) in [(0, &[0x83u16][..]), (1 << 1, &[0x89, 0x83][..])] {
+        bench.write(0x0954, enabled);
+        bench.id += 1;
+        let payload = [at::USER_SET_SAVE, 1].map(u32::to_be_bytes).concat();
+        let command =
+            Command { flags: 1, code: command::WRITE_REGISTER, id: bench.id, payload: &payload };
+        bench.camera.handle_peer_input(SimTime(bench.now), peer(1), &command.to_bytes());
+        let outputs = std::iter::from_fn(|| bench.camera.poll_transmit());
+        let answers = outputs.filter_map(|transmit| match transmit.output {
+            Output::BytesTo(_, bytes) => Some(u16::from_be_bytes([bytes[2], bytes[3]])),
+            _ => None,
+        });
+        assert_eq!(answers.collect::<Vec<_>>(), codes);
+    }
+    bench.write(0x0954, u32::MAX);
+    assert_eq!((bench.read(0x0934), bench.read(0x0954)), (0xf05e_0067, 0x000c_000f));
 }
 
 #[test]

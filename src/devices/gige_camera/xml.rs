@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
+use super::control::LOCKED;
 use super::features::{Access, Chunk, Feature, Features, Kind, at, selector_of};
 use super::profile::CameraProfile;
 
 const DEVICE: &str = "DeviceControl";
 const TRANSPORT: &str = "TransportLayerControl";
 const ACTIONS: &str = "ActionControl";
+/// Element of features that clients cannot write during acquisition.
+const LOCK: &str = "<pIsLocked>TLParamsLocked</pIsLocked>";
 
 /// String registers: name, address, length in bytes, access.
 const TEXTS: [(&str, u32, u32, &str); 6] = [
@@ -211,11 +214,7 @@ impl Features {
             Access::Write | Access::Idle if feature.kind == Kind::Command => "WO",
             Access::Write | Access::Idle => "RW",
         };
-        // Clients do not write features that are locked during acquisition.
-        let lock = match feature.access {
-            Access::Idle => "<pIsLocked>TLParamsLocked</pIsLocked>",
-            _ => "",
-        };
+        let lock = if feature.access == Access::Idle { LOCK } else { "" };
         let value = format!("{lock}<pValue>{name}Reg</pValue>");
         let _ = match &feature.kind {
             Kind::Integer(least, greatest, step, registers) => {
@@ -294,7 +293,8 @@ fn entries(words: &[(&str, u32)]) -> String {
 impl Direct {
     fn node(&self, xml: &mut String) {
         let name = self.name;
-        let value = format!("<pValue>{name}Reg</pValue>");
+        let lock = if LOCKED.contains(&self.address) { LOCK } else { "" };
+        let value = format!("{lock}<pValue>{name}Reg</pValue>");
         let _ = match self.kind {
             DirectKind::Integer(limits) => {
                 let limits = limits.map_or_else(String::new, |(least, most, step)| {

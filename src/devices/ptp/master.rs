@@ -19,8 +19,8 @@ use crate::wire::ptp::management::{
 };
 use crate::wire::ptp::suffix::{self, Part};
 use crate::wire::ptp::{
-    Announce, Body, ClockQuality, Message, PortIdentity, Response, Target, Timestamp, Transport,
-    UTC_OFFSET_S, VERSION, flag, identity_of,
+    Announce, Body, ClockQuality, Message, NO_INTERVAL, PortIdentity, Response, Target, Timestamp,
+    Transport, UTC_OFFSET_S, VERSION, flag, identity_of,
 };
 use crate::wire::record::Record as _;
 
@@ -80,8 +80,8 @@ pub struct PtpMaster {
     announced: u16,
     synchronised: u16,
     requested: u16,
-    /// Sync messages whose departure is not known yet: key, destination, sequence number, interval.
-    leaving: VecDeque<(u32, Target, u16, i8)>,
+    /// Sync messages whose departure is not known yet: key, destination, sequence number.
+    leaving: VecDeque<(u32, Target, u16)>,
     neighbours: Neighbours,
     request: Option<Request>,
     neighbour_ns: i128,
@@ -185,14 +185,16 @@ impl PtpMaster {
             self.sync_due = next(log_sync);
             self.synchronise(Target::All, log_sync);
         }
-        for (host, log_interval) in self.grants.take_due(now, SYNC) {
-            self.synchronise(Target::Host(host), log_interval);
+        // As in linuxptp, a unicast Sync names no interval: the host knows it from the grant.
+        for (host, _) in self.grants.take_due(now, SYNC) {
+            self.synchronise(Target::Host(host), NO_INTERVAL);
         }
         if self.request_due <= now {
             self.request_due = next(LOG_DELAY);
             self.requested = self.requested.wrapping_add(1);
-            let key =
-                self.send(Target::Neighbours, self.message(self.requested, neighbour_request()));
+            let (body, log_interval) = neighbour_request(self.settings.transport, LOG_DELAY);
+            let request = Message { log_interval, ..self.message(self.requested, body) };
+            let key = self.send(Target::Neighbours, request);
             self.request = key.map(|key| Request::new(self.requested, key));
         }
     }
@@ -219,7 +221,7 @@ impl PtpMaster {
         let sync = self.message(sequence, Body::Sync(Timestamp::default()));
         let flags = flag::TWO_STEP;
         if let Some(key) = self.tell(to, Message { flags, log_interval, ..sync }) {
-            self.leaving.push_back((key, to, sequence, log_interval));
+            self.leaving.push_back((key, to, sequence));
             if self.leaving.len() > MOST_LEAVING {
                 self.leaving.pop_front();
             }
@@ -247,7 +249,7 @@ impl PtpMaster {
                 let body = Body::DelayResp(Response { at, requester: message.source });
                 let answer = Message {
                     correction: message.correction,
-                    log_interval: LOG_DELAY,
+                    log_interval: from.map_or(LOG_DELAY, |_| NO_INTERVAL),
                     ..self.message(message.sequence, body)
                 };
                 self.tell(to, answer);
@@ -301,8 +303,10 @@ impl PtpMaster {
     /// request, records the time of departure.
     pub fn left(&mut self, key: u32, at: SimTime) {
         if let Some(place) = self.leaving.iter().position(|(own, ..)| *own == key)
-            && let Some((_, to, sequence, log_interval)) = self.leaving.remove(place)
+            && let Some((_, to, sequence)) = self.leaving.remove(place)
         {
+            // As in linuxptp, follow-ups by unicast have the interval of multicast messages.
+            let (_, log_interval) = self.settings.log_intervals();
             let parts = match self.settings.transport {
                 Transport::Gptp => vec![Part::FollowUpInformation],
                 Transport::Udp | Transport::Ethernet => Vec::new(),
@@ -566,6 +570,70 @@ mod tests {
         assert_eq!(slave.state(), PortState::Listening, "multicast does not count");
         run(&mut master, &mut slave, now, 20);
         assert_eq!(slave.state(), PortState::Slave, "it has asked again");
+    }
+
+    #[test]
+    fn messages_name_the_intervals_that_those_of_linuxptp_name() {
+        let mut one = master(0, true);
+        let (now, host) = (SimTime(5), Some(Ipv4Addr::new(10, 77, 0, 2)));
+        let source = PortIdentity { clock: [8; 8], port: 1 };
+        let asked = suffix::UnicastRequest { kind: SYNC, log_interval: -2, duration_s: 60 };
+        let asked = Message {
+            suffix: suffix::to_bytes(&[Part::Request(asked)]),
+            ..Message::new(0, source, 1, Body::Signaling(one.port))
+        };
+        one.hear(now, now, host, &asked.to_bytes());
+        let request = Message::new(0, source, 2, Body::DelayReq(Timestamp::default()));
+        for from in [host, None] {
+            one.hear(now, now, from, &request.to_bytes());
+        }
+        one.advance(now);
+        let mut sent = Vec::new();
+        while let Some(send) = one.poll_send() {
+            let message = Message::parse(&send.bytes).unwrap();
+            let is_unicast = matches!(send.to, Target::Host(_));
+            sent.push((message.body.kind(), is_unicast, message.log_interval));
+            if let Some(key) = send.key {
+                one.left(key, now);
+            }
+        }
+        // Signaling; Delay_Resp; Announce; Sync; Follow_Up.
+        let wanted = [
+            (0xc, true, NO_INTERVAL),
+            (0x9, true, NO_INTERVAL),
+            (0x9, false, 0),
+            (0xb, false, 1),
+            (0x0, false, 0),
+            (0x0, true, NO_INTERVAL),
+            (0x8, false, 0),
+            (0x8, true, 0),
+        ];
+        assert_eq!(sent, wanted);
+    }
+
+    #[test]
+    fn requests_to_a_neighbour_name_their_interval_with_802_1as_alone() {
+        let delay = DelayMechanism::PeerToPeer;
+        for (transport, wanted) in
+            [(Transport::Udp, [NO_INTERVAL; 2]), (Transport::Gptp, [LOG_DELAY, -1])]
+        {
+            let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+            let of_master = MasterSettings { transport, delay, ..SETTINGS };
+            let mut master = PtpMaster::new(of_master, ADDRESS, epoch, true);
+            master.advance(SimTime(5));
+            let settings =
+                PtpSettings { transport, delay, log_delay: -1, ..PtpSettings::default() };
+            let clock = PtpClock::new(0.0, SimTime::ZERO, 0);
+            let noise = NoiseSource::new(1, "lidar");
+            let mut slave = PtpSlave::new(&settings, [9; 8], clock, noise, SimTime::ZERO);
+            slave.ask();
+            let sent = std::iter::from_fn(|| master.poll_send())
+                .chain(std::iter::from_fn(|| slave.poll_send()));
+            let messages = sent.map(|send| Message::parse(&send.bytes).unwrap());
+            let requests = messages.filter(|message| message.body.kind() == 0x2);
+            let intervals: Vec<_> = requests.map(|message| message.log_interval).collect();
+            assert_eq!(intervals, wanted);
+        }
     }
 
     fn cancel_of(kind: u8) -> suffix::UnicastCancel {

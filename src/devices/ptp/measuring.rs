@@ -5,7 +5,7 @@ use super::servo::Order;
 use super::{DelayMechanism, PendingSync, PtpSlave, SECOND_NS, interval_ns};
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
-use crate::wire::ptp::{Body, Message, Target, Timestamp};
+use crate::wire::ptp::{Body, Message, NO_INTERVAL, Target, Timestamp};
 
 /// The path delay is the median of this many latest measurements.
 const MEDIAN_OF: usize = 10;
@@ -60,9 +60,11 @@ impl PtpSlave {
     pub(super) fn ask(&mut self) {
         self.next_request = self.next_draw();
         self.sequence = self.sequence.wrapping_add(1);
-        let body = match self.settings.delay {
-            DelayMechanism::EndToEnd => Body::DelayReq(Timestamp::default()),
-            DelayMechanism::PeerToPeer => neighbour_request(),
+        let (body, log_interval) = match self.settings.delay {
+            DelayMechanism::EndToEnd => (Body::DelayReq(Timestamp::default()), NO_INTERVAL),
+            DelayMechanism::PeerToPeer => {
+                neighbour_request(self.settings.transport, self.log_delay)
+            }
         };
         let sequence = self.sequence;
         let message = Message::new(self.settings.domain, self.port, sequence, body);
@@ -71,7 +73,7 @@ impl PtpSlave {
             DelayMechanism::EndToEnd => host.map_or(Target::All, Target::Host),
             DelayMechanism::PeerToPeer => Target::Neighbours,
         };
-        let key = self.send_to(to, message);
+        let key = self.send_to(to, Message { log_interval, ..message });
         self.request = key.map(|key| Request::new(sequence, key));
         self.send_by_line();
     }

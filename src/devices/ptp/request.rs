@@ -1,6 +1,8 @@
 //! A pending measurement of the path delay, and answers to the measurements of neighbours.
 
-use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
+use crate::wire::ptp::{
+    Body, Message, NO_INTERVAL, PeerRequest, PortIdentity, Response, Timestamp, Transport, flag,
+};
 
 /// Largest number of answers to neighbours whose departure time is not known yet.
 pub const MOST_PENDING: usize = 8;
@@ -59,9 +61,15 @@ impl Request {
     }
 }
 
-/// Delay request to a neighbour.
-pub fn neighbour_request() -> Body {
-    Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
+/// Delay request to a neighbour, and its [`Message::log_interval`]. Only requests of IEEE 802.1AS name their interval,
+/// `log_delay` (binary logarithm of seconds).
+pub fn neighbour_request(transport: Transport, log_delay: i8) -> (Body, i8) {
+    let body = PeerRequest { origin: Timestamp::default(), reserved: [0; 10] };
+    let log_interval = match transport {
+        Transport::Gptp => log_delay,
+        Transport::Udp | Transport::Ethernet => NO_INTERVAL,
+    };
+    (Body::PeerDelayReq(body), log_interval)
 }
 
 /// Follow-ups to answers whose departure time is not known yet, each with the key of its answer.

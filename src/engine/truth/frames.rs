@@ -61,7 +61,8 @@ pub fn messages_of(
     let surfaces = bytes_of(frame, |tile| &tile.surfaces, |one| label_of(one).to_le_bytes());
     image("labels", "mono16", surfaces);
     image("depth", "32FC1", bytes_of(frame, |tile| &tile.depth_m, |depth| depth.to_le_bytes()));
-    let [sign_x, sign_y] = frame.reverse.map(|is_reversed| if is_reversed { -1.0 } else { 1.0 });
+    let [sign_x, sign_y] =
+        frame.mirror.axes.map(|is_reversed| if is_reversed { -1.0 } else { 1.0 });
     let flow = |one: &[f32; 2]| {
         let mut bytes = [0; 8];
         bytes[..4].copy_from_slice(&(sign_x * one[0]).to_le_bytes());
@@ -84,11 +85,8 @@ fn bytes_of<T, const N: usize>(
     if values.len() != width * height {
         return Vec::new();
     }
-    let turned = |at: usize, size: usize, is_reversed: bool| {
-        if is_reversed { size - 1 - at } else { at }
-    };
     let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-    let [reverse_x, reverse_y] = frame.reverse;
-    let of = |(x, y)| values[turned(y, height, reverse_y) * width + turned(x, width, reverse_x)];
+    let mirror = frame.mirror;
+    let of = |(x, y)| values[mirror.source(1, y, height) * width + mirror.source(0, x, width)];
     places.flat_map(|place| bytes(of(place))).collect()
 }

@@ -27,6 +27,27 @@ pub struct Lens {
     pub model: Model,
 }
 
+/// Mirroring of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mirror {
+    /// Whether the image is mirrored left-right and top-bottom.
+    pub axes: [bool; 2],
+    /// Whether pixels have colour filters. A mirrored image is then shifted by one pixel, so that its mosaic starts
+    /// with the same colour.
+    pub is_colour: bool,
+}
+
+impl Mirror {
+    /// Index of the region's pixel that pixel `at` of the image shows, along `axis` (0: x, 1: y) with `size` pixels.
+    /// The last pixel of a shifted image has no counterpart in the region and shows the nearest pixel of its colour.
+    pub fn source(self, axis: usize, at: usize, size: usize) -> usize {
+        match self.axes[axis] {
+            false => at,
+            true => (size - 1 - usize::from(self.is_colour)).abs_diff(at),
+        }
+    }
+}
+
 /// Interval between nodes of the table of directions, pixels. Directions are interpolated between nodes with an error
 /// of less than 0.01 pixels.
 const STEP: u32 = 3;
@@ -42,9 +63,9 @@ pub struct Directions {
 
 impl Lens {
     /// The same lens in the pixels of an image. A pixel of the image covers `binning` columns and rows of the sensor;
-    /// `region` is left, top, width and height in pixels of the image; `reverse` mirrors the image in x and y.
+    /// `region` is left, top, width and height in pixels of the image; `mirror` mirrors the image.
     #[must_use]
-    pub fn of_image(&self, region: [u32; 4], binning: [u32; 2], reverse: [bool; 2]) -> Self {
+    pub fn of_image(&self, region: [u32; 4], binning: [u32; 2], mirror: Mirror) -> Self {
         let [left, top, width, height] = region;
         let (from, size) = ([left, top], [width, height]);
         let mut lens = Self { size, ..*self };
@@ -52,10 +73,10 @@ impl Lens {
             let bin = f64::from(binning[axis]);
             let focal_px = self.focal_px[axis] / bin;
             let centre_px = (self.centre_px[axis] + 0.5) / bin - 0.5 - f64::from(from[axis]);
-            let last = f64::from(size[axis]) - 1.0;
-            (lens.focal_px[axis], lens.centre_px[axis]) = match reverse[axis] {
+            let first = mirror.source(axis, 0, size[axis] as usize) as f64;
+            (lens.focal_px[axis], lens.centre_px[axis]) = match mirror.axes[axis] {
                 false => (focal_px, centre_px),
-                true => (-focal_px, last - centre_px),
+                true => (-focal_px, first - centre_px),
             };
         }
         lens
@@ -289,6 +310,22 @@ mod tests {
             }
         }
         assert!(unseen > 0 && unseen < LANES / 2, "{unseen}");
+    }
+
+    #[test]
+    fn a_mirrored_image_has_the_lens_of_the_pixels_that_it_shows() {
+        let whole = lens(Model::Rational([0.0; 8]));
+        for is_colour in [false, true] {
+            let mirror = Mirror { axes: [true, true], is_colour };
+            let of_image = whole.of_image([0, 0, 640, 480], [1, 1], mirror);
+            for at in [0, 5, 300] {
+                let from = [mirror.source(0, at, 640), mirror.source(1, at, 480)];
+                let direction = whole.direction(from.map(|pixel| pixel as f64)).unwrap();
+                let [u, v] = of_image.project(direction).unwrap();
+                let error = libm::hypot(u - at as f64, v - at as f64);
+                assert!(error < 1e-9, "{is_colour} {at}: {u} {v}");
+            }
+        }
     }
 
     #[test]

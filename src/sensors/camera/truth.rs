@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::lens::Mirror;
 use super::poses::Poses;
 use super::{BLOCK, Camera, Shot, Tile, forward, project, ray};
 use crate::sensors::Surroundings;
@@ -75,8 +76,8 @@ pub struct FrameTruth {
     pub start: SimTime,
     /// Exposure and geometry of the frame.
     pub shot: Arc<Shot>,
-    /// Whether the image is mirrored horizontally and vertically.
-    pub reverse: [bool; 2],
+    /// Mirroring of the image.
+    pub mirror: Mirror,
     /// Ground truth of the tiles from the top down; empty if not requested.
     pub tiles: Vec<Arc<TileTruth>>,
 }

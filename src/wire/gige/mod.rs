@@ -62,8 +62,14 @@ pub mod status {
     pub const PACKET_UNAVAILABLE: u16 = 0x800c;
     /// Invalid header.
     pub const INVALID_HEADER: u16 = 0x800e;
-    /// The time of a scheduled action has passed.
+    /// No clock master sets the camera's clock, so that an action cannot be scheduled.
+    pub const NO_REF_TIME: u16 = 0x8013;
+    /// The camera stores no more scheduled actions.
+    pub const OVERFLOW: u16 = 0x8015;
+    /// The time of a scheduled action has passed; the camera executes it at once.
     pub const ACTION_LATE: u16 = 0x8016;
+    /// An error without a code of its own.
+    pub const ERROR: u16 = 0x8fff;
     /// The packet of the stream is sent again, at a host's request.
     pub const RESENT: u16 = 0x0100;
 }

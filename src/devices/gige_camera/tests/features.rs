@@ -96,6 +96,36 @@ fn a_rig_sets_what_the_camera_can_do() {
     }
 }
 
+impl Bench {
+    fn write_float(&mut self, address: u32, value: f64) {
+        let payload = [&address.to_be_bytes()[..], &value.to_be_bytes()].concat();
+        assert_eq!(self.say_as(1, command::WRITE_MEMORY, &payload).0, status::SUCCESS);
+    }
+
+    fn read_float(&mut self, address: u32) -> f64 {
+        let payload = [address, 8].map(u32::to_be_bytes).concat();
+        let (_, data) = self.say_as(1, command::READ_MEMORY, &payload);
+        f64::from_be_bytes(data[4..].try_into().unwrap())
+    }
+}
+
+#[test]
+fn the_frame_rate_comes_back_after_a_setting_that_lowers_it() {
+    let mut bench = Bench::new();
+    bench.open();
+    let rates =
+        |bench: &mut Bench| [at::RATE, at::RESULTING_RATE].map(|address| bench.read_float(address));
+    bench.write_float(at::RATE, 40.0);
+    bench.write_float(at::EXPOSURE, 100_000.0);
+    assert_eq!(rates(&mut bench), [40.0, 10.0]);
+    bench.write_float(at::EXPOSURE, 1000.0);
+    assert_eq!(rates(&mut bench), [40.0, 40.0]);
+    // A rate that the camera does not reach is clipped when a host writes it.
+    bench.write_float(at::EXPOSURE, 100_000.0);
+    bench.write_float(at::RATE, 40.0);
+    assert_eq!(rates(&mut bench), [10.0, 10.0]);
+}
+
 #[test]
 fn user_sets_and_reset_bring_values_back() {
     let mut bench = Bench::new();

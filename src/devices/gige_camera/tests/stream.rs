@@ -88,17 +88,82 @@ fn packets_come_again() {
     bench.run_ms(100);
     let (_, second) = bench.sent[1].clone();
     bench.sent.clear();
-    let resend = |block: u32| [block, 1, 1].map(u32::to_be_bytes).concat();
-    for block in [1, 9] {
-        let payload = resend(block);
+    // The host enables the status code of resent packets.
+    for (enabled, status) in [(0, status::SUCCESS), (1 << 2, status::RESENT)] {
+        bench.write(0x0954, enabled);
+        bench.sent.clear();
+        for block in [1, 9] {
+            bench.request_again(HOST, block, 1, 1);
+        }
+        assert_eq!(bench.sent[0].1[..2], status.to_be_bytes());
+        assert_eq!(bench.sent[0].1[2..], second[2..]);
+        assert_eq!(bench.sent[1].1, [0x80, 0x0c, 0, 9, 3, 0, 0, 1]);
+    }
+}
+
+impl Bench {
+    /// Requests the packets `first` to `last` of the frame `block` again, from a host at `from`.
+    fn request_again(&mut self, from: Ipv4Addr, block: u32, first: u32, last: u32) {
+        let payload = [block, first, last].map(u32::to_be_bytes).concat();
         let bytes =
             Command { flags: 0, code: command::PACKET_RESEND, id: 5, payload: &payload }.to_bytes();
-        bench.camera.handle_peer_input(SimTime(bench.now), peer(33), &bytes);
+        let peer = Peer { connection: 33, port: 0, from: IpAddr::V4(from) };
+        self.camera.handle_peer_input(SimTime(self.now), peer, &bytes);
+        self.drain(&mut None);
     }
-    bench.drain(&mut None);
-    assert_eq!(bench.sent[0].1[..2], status::RESENT.to_be_bytes());
-    assert_eq!(bench.sent[0].1[2..], second[2..]);
-    assert_eq!(bench.sent[1].1, [0x80, 0x0c, 0, 9, 3, 0, 0, 1]);
+
+    /// Times between the due times of the packets sent.
+    fn gaps_ns(&self) -> Vec<u64> {
+        self.sent.windows(2).map(|pair| pair[1].0.0 - pair[0].0.0).collect()
+    }
+}
+
+#[test]
+fn resent_packets_share_the_line_and_few_wait() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::MODE, 1);
+    bench.write(at::START, 1);
+    bench.run_ms(100);
+    bench.sent.clear();
+    for _ in 0..10_000 {
+        bench.request_again(HOST, 1, 0, 3);
+    }
+    // Packets of 1500 bytes for 0.1 s.
+    assert!((8_000..8_200).contains(&bench.sent.len()), "{}", bench.sent.len());
+    assert!(bench.gaps_ns().iter().all(|gap_ns| *gap_ns == 12_304));
+}
+
+#[test]
+fn receivers_of_the_stream_and_its_controller_request_packets_again() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::MODE, 1);
+    bench.write(at::START, 1);
+    bench.run_ms(100);
+    let [other, group] = [Ipv4Addr::new(127, 0, 0, 10), Ipv4Addr::new(239, 1, 2, 3)];
+    for (destination, from, count) in
+        [(HOST, other, 0), (group, other, 1), (other, other, 1), (other, HOST, 1)]
+    {
+        bench.write(0x0d18, destination.to_bits());
+        bench.sent.clear();
+        bench.request_again(from, 1, 1, 1);
+        assert_eq!(bench.sent.len(), count, "{from} requests packets to {destination}");
+    }
+}
+
+#[test]
+fn the_packet_delay_is_a_pause_between_packets() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(at::MODE, 1);
+    for (delay_ns, wanted_ns) in [(0, 12_304), (12_304, 24_608)] {
+        bench.write(0x0d08, delay_ns);
+        bench.sent.clear();
+        bench.write(at::START, 1);
+        bench.run_ms(200);
+        assert_eq!(bench.gaps_ns(), [wanted_ns; 3]);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gige_camera::features::line;
-use crate::gige_camera::profile::{Pulses, Trigger};
+use crate::gige_camera::profile::{PtpState, Pulses, Trigger};
 
 #[test]
 fn a_repeated_trigger_takes_one_frame() {
@@ -32,6 +32,60 @@ fn a_repeated_trigger_takes_one_frame() {
     assert_eq!(bench.say_as(2, command::ACTION, &action(6)).0, 0);
     bench.run_ms(200);
     assert_eq!(bench.leaders().len(), 3);
+}
+
+impl Bench {
+    /// Present reading of the camera's clock.
+    fn ticks(&mut self) -> u64 {
+        self.write(0x0944, 2);
+        u64::from(self.read(0x0948)) << 32 | u64::from(self.read(0x094c))
+    }
+
+    /// Sends an action command that is scheduled for a reading of the camera's clock; returns the status of the answer.
+    fn schedule(&mut self, ticks: u64) -> u16 {
+        self.id += 1;
+        let payload = [0, 0, 1, (ticks >> 32) as u32, ticks as u32].map(u32::to_be_bytes).concat();
+        let command =
+            Command { flags: 0x81, code: command::ACTION, id: self.id, payload: &payload };
+        self.camera.handle_peer_input(SimTime(self.now), peer(2), &command.to_bytes());
+        let mut answer = None;
+        self.drain(&mut answer);
+        let answer = answer.expect("an action is acknowledged");
+        u16::from_be_bytes([answer[0], answer[1]])
+    }
+}
+
+#[test]
+fn scheduled_actions_need_a_master_and_late_ones_fire_at_once() {
+    let mut bench = Bench::new();
+    bench.open();
+    bench.write(0x9804, 1);
+    let soon = bench.ticks() + 50_000_000;
+    assert_eq!(bench.schedule(soon), status::ERROR);
+    // The host enables the status codes of GigE Vision 2.0.
+    bench.write(0x0954, 1 << 18);
+    assert_eq!(bench.schedule(soon), status::NO_REF_TIME);
+
+    let mut bench = Bench::with(|settings| {
+        settings.ptp = PtpState::Locked;
+        settings.trigger = Trigger::Action;
+    });
+    bench.open();
+    bench.write(0x9804, 1);
+    bench.write(at::START, 1);
+    let before = bench.ticks() - 1;
+    assert_eq!(bench.schedule(before), status::ERROR);
+    bench.run_ms(100);
+    assert_eq!(bench.leaders().len(), 1, "it has fired");
+    bench.write(0x0954, 1 << 19 | 1 << 18);
+    assert_eq!(bench.schedule(before), status::ACTION_LATE);
+    bench.run_ms(100);
+    assert_eq!(bench.leaders().len(), 2);
+    let far = bench.ticks() + 60_000_000_000;
+    for _ in 0..bench.read(0x0970) {
+        assert_eq!(bench.schedule(far), status::SUCCESS);
+    }
+    assert_eq!(bench.schedule(far), status::OVERFLOW);
 }
 
 #[test]
