@@ -12,6 +12,9 @@ use super::framer::{Framing, NoFrame, head, whole};
 pub const ADDRESSES: std::ops::RangeInclusive<u8> = 0x80..=0x87;
 /// Answer of the controller to a write.
 pub const ACK: u8 = 0xff;
+/// Second answer to [`command::WRITE_EEPROM`], sent when the word is stored. The maker's library `roboclaw_3` waits for
+/// it.
+pub const STORED: u8 = 0xaa;
 
 /// Command numbers, decimal as in the manual.
 #[allow(missing_docs, reason = "the names are those of the manual")]
@@ -171,7 +174,7 @@ pub mod command {
 
 /// Possible lengths of the data that a write command contains, bytes. Some lengths depend on the firmware; the shorter
 /// one comes first. `None` for commands that do not write. Sources: the manual of firmware 4.1.34, and the maker's
-/// Python libraries `roboclaw_3` and `basicmicro` 2.0.10, which use the longer forms.
+/// Python libraries `roboclaw_3` and `basicmicro` 2.0.10.
 fn lengths(command: u8) -> Option<&'static [usize]> {
     Some(match command {
         command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],
@@ -204,7 +207,6 @@ fn lengths(command: u8) -> Option<&'static [usize]> {
         | command::SET_DEFAULT_SPEED_M2
         | command::SET_CONFIG
         | command::SET_VOLTAGE_OFFSETS
-        | command::SET_CURRENT_BLANKING
         | command::SET_ADDRESS_MIXED
         | command::SET_PWM_IDLE => &[2],
         command::SET_DEAD_BAND => &[2, 24],
@@ -220,12 +222,13 @@ fn lengths(command: u8) -> Option<&'static [usize]> {
         | command::SPEED_M2
         | command::SET_LOGIC_VOLTAGES
         | command::SET_SCRIPT_AUTORUN
-        | command::SET_AUTO_HOME_M1
-        | command::SET_AUTO_HOME_M2
-        | command::SET_SPEED_ERROR_LIMITS
-        | command::SET_POSITION_ERROR_LIMITS => &[4],
+        | command::SET_CURRENT_BLANKING => &[4],
         command::SET_MAIN_VOLTAGES => &[4, 5],
-        command::SET_DEFAULT_ACCEL_M1 | command::SET_DEFAULT_ACCEL_M2 => &[4, 8],
+        command::SET_AUTO_HOME_M1 | command::SET_AUTO_HOME_M2 => &[4, 6],
+        command::SET_DEFAULT_ACCEL_M1
+        | command::SET_DEFAULT_ACCEL_M2
+        | command::SET_SPEED_ERROR_LIMITS
+        | command::SET_POSITION_ERROR_LIMITS => &[4, 8],
         command::POSITION_M1 | command::POSITION_M2 | command::PERCENT_POSITION => &[5],
         command::DUTY_ACCEL_M1 | command::DUTY_ACCEL_M2 => &[6],
         command::SPEED
@@ -509,11 +512,20 @@ mod tests {
 
     #[test]
     fn a_write_has_the_length_that_its_crc_says() {
-        for data in ["01 02 03", "01 02 03 04 05"] {
+        for (command, data) in [
+            (command::SET_PIN_FUNCTIONS, "01 02 03"),
+            (command::SET_PIN_FUNCTIONS, "01 02 03 04 05"),
+            (command::SET_AUTO_HOME_M2, "10 00 00 64"),
+            (command::SET_AUTO_HOME_M2, "10 00 00 00 0B B8"),
+            (command::SET_SPEED_ERROR_LIMITS, "01 F4 01 F4"),
+            (command::SET_SPEED_ERROR_LIMITS, "00 00 01 F4 00 00 01 F4"),
+            (command::SET_POSITION_ERROR_LIMITS, "00 00 01 F4 00 00 01 F4"),
+            (command::SET_CURRENT_BLANKING, "02 8F 02 8F"),
+        ] {
             let mut bytes = Vec::new();
-            let item = Item::write(0x80, command::SET_PIN_FUNCTIONS, hex(data));
+            let item = Item::write(0x80, command, hex(data));
             item.emit(&mut bytes);
-            assert_eq!(Framer::new(RoboClaw).frames(&bytes), [item], "{data}");
+            assert_eq!(Framer::new(RoboClaw).frames(&bytes), [item], "{command} {data}");
         }
     }
 

@@ -160,6 +160,8 @@ impl CreateUnit {
                     unit.port.change_rate(at, *baud);
                 }
             }
+            (op::DRIVE | op::DRIVE_DIRECT | op::DRIVE_PWM | op::PLAY, _)
+                if !matches!(self.mode, Mode::Safe | Mode::Full) => {}
             (op::DRIVE, &[a, b, c, d]) => {
                 let [velocity, radius] = [[a, b], [c, d]].map(i16::from_be_bytes);
                 self.drive(at, velocity, radius, unit);
@@ -231,17 +233,13 @@ impl CreateUnit {
     /// Plays a stored song, unless one is playing.
     fn play(&mut self, at: SimTime, song: u8) {
         let length_ns = self.songs.get(usize::from(song)).copied().unwrap_or(0);
-        let obeys = matches!(self.mode, Mode::Safe | Mode::Full);
-        if obeys && length_ns > 0 && at >= self.song_until {
+        if length_ns > 0 && at >= self.song_until {
             self.song = song;
             self.song_until = SimTime(at.0 + length_ns);
         }
     }
 
     fn wheels(&mut self, at: SimTime, left_mm_s: f64, right_mm_s: f64, unit: &mut Unit) {
-        if !matches!(self.mode, Mode::Safe | Mode::Full) {
-            return;
-        }
         self.requested = Requested {
             right_mm_s: right_mm_s.round() as i16,
             left_mm_s: left_mm_s.round() as i16,

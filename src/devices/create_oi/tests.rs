@@ -92,8 +92,9 @@ fn create_obeys_in_safe_and_full_mode_only() {
     bench.wait(1);
     assert_eq!(bench.ask(&hex("8E 23")), NOTHING, "it is off");
     assert_eq!(bench.ask(&hex("80 8E 23")), [1]);
-    bench.say(&hex("91 00 C8 FF 9C"));
+    bench.say(&hex("91 00 C8 FF 9C 89 00 C8 7F FF"));
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
+    assert_eq!(bench.ask(&hex("95 04 27 28 29 2A")), [0; 8], "requested values");
     assert_eq!(bench.ask(&hex("83 8E 23")), [2]);
     bench.say(&hex("91 00 C8 FF 9C"));
     assert_near(bench.treads(), [-0.1, 0.2], 1e-12);

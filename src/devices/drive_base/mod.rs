@@ -78,6 +78,10 @@ pub trait Protocol: Send {
     /// [`Protocol::next_due`] must return a later time or `None`.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
+    /// Called every millisecond while the unit has power, after `_unit` has received the state of wheels and battery at
+    /// `_at`.
+    fn on_state(&mut self, _at: SimTime, _unit: &mut Unit) {}
+
     /// Handles a cut of the motor power: the robot brakes, regardless of the set points.
     fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
         unit.stop(at);
@@ -96,7 +100,7 @@ pub trait Protocol: Send {
 }
 
 /// Time between wheel states.
-const PERIOD_NS: u64 = 1_000_000;
+pub(crate) const PERIOD_NS: u64 = 1_000_000;
 /// Largest number of bytes from the host that are received and not processed yet, an assumption; further bytes are
 /// lost.
 const INPUT_BYTES: usize = 4096;
@@ -189,6 +193,9 @@ impl DriveBase {
                 self.protocol = self.protocol.switched_on(at, &mut self.unit);
             }
             _ => {}
+        }
+        if now.is_powered {
+            self.protocol.on_state(at, &mut self.unit);
         }
     }
 

@@ -27,7 +27,6 @@ use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::return_mode::ReturnMode;
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
-use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::{DeviceFaults, Timed};
@@ -91,7 +90,7 @@ impl Hdl64e {
     ) -> Self {
         let mode = Mode {
             returns: settings.return_mode,
-            view: View::ALL,
+            view_deg: Mode::FULL_VIEW_DEG,
             power_level: profile.status.power_level,
         };
         let rpm = settings.rotation_rate_rpm;
@@ -181,10 +180,7 @@ impl Hdl64e {
         }
         self.status_says = (plan.mode, plan.rpm);
         table.motor_rpm = plan.rpm as i16;
-        if plan.mode.view != View::ALL {
-            let [first, last] = plan.mode.view.0;
-            (table.fov_start_centideg, table.fov_end_centideg) = (first * 100, last * 100);
-        }
+        set_view(table, plan.mode.view_deg);
         table.return_mode = return_mode_byte(plan.mode.returns);
         table.power_level = plan.mode.power_level;
         *stream = status_stream(table, &self.settings);
@@ -213,13 +209,14 @@ impl Hdl64e {
         out: &mut [u8; DATA_PACKET_LEN],
     ) -> u32 {
         let noise = self.noise.request(plan.number);
+        let view = plan.mode.view();
         let mut points = 0;
         for (block, out) in self.stream.planner.layout(plan).iter().zip(wire::blocks_mut(out)) {
             let azimuth_rad = sweep.azimuth_at(block.start_ns);
             let turns = azimuth_rad / std::f64::consts::TAU;
             let azimuth_centideg = ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000;
             let out = wire::begin_block(out, block.bank.flag(), azimuth_centideg);
-            let is_in_view = plan.mode.view.contains(turns.rem_euclid(1.0));
+            let is_in_view = view.contains(turns.rem_euclid(1.0));
             let mut echoes = BlockEchoes::default();
             // Lasers that did not fire were not measured.
             let fired = sweep.firings.iter().zip(returns).skip(block.first_firing).take(SLOTS);
@@ -257,7 +254,7 @@ impl Hdl64e {
                 self.stream.program.set_drive(at, rpm, None);
                 return self.stream.plan_again(at);
             }
-            Command::View([first, last]) => mode.view = View([first % 360, last % 360]),
+            Command::View(view_deg) => mode.view_deg = view_deg,
             Command::Strongest => mode.returns = ReturnMode::Strongest,
             Command::Last => mode.returns = ReturnMode::Last,
             Command::Dual => mode.returns = ReturnMode::Dual,
@@ -385,7 +382,7 @@ fn status_table(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<St
     table.calibration_time = status.calibration_time;
     table.humidity_percent = status.humidity_percent;
     table.motor_rpm = settings.rotation_rate_rpm as i16;
-    table.fov_end_centideg = 36_000;
+    set_view(&mut table, Mode::FULL_VIEW_DEG);
     table.life_time_hours = status.life_time_hours;
     table.source_ip = profile.network.source_ip.octets();
     table.destination_ip = profile.network.destination_ip.octets();
@@ -393,6 +390,11 @@ fn status_table(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<St
     table.power_level = status.power_level;
     table.set_warnings(status.warnings);
     Some(table)
+}
+
+/// Sets the field of view in the status bytes.
+fn set_view(table: &mut StatusTable, view_deg: [u16; 2]) {
+    [table.fov_start_centideg, table.fov_end_centideg] = view_deg.map(|degree| degree * 100);
 }
 
 fn return_mode_byte(mode: ReturnMode) -> u8 {

@@ -20,9 +20,23 @@ use crate::wire::velodyne::BLOCKS;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
-    pub view: View,
+    /// First and last degree of the field of view as a command gives them, 0 to 360.
+    pub view_deg: [u16; 2],
     /// Laser power in the status bytes.
     pub power_level: u8,
+}
+
+impl Mode {
+    /// Field of view of a unit that received no command for it, degrees.
+    pub const FULL_VIEW_DEG: [u16; 2] = [0, 360];
+
+    /// Sector in which lasers fire.
+    pub fn view(self) -> View {
+        match self.view_deg {
+            Self::FULL_VIEW_DEG => View::ALL,
+            view_deg => View(view_deg.map(|degree| degree % 360)),
+        }
+    }
 }
 
 /// A packet to be measured.

@@ -196,6 +196,40 @@ fn the_view_and_the_status_bytes_follow() {
 }
 
 #[test]
+fn the_view_opens_again() {
+    for (command, wanted) in [
+        ("#HDLFOV000360$", [0u16, 36_000]),
+        ("#HDLFOV000359$", [0, 35_900]),
+        ("#HDLFOV270360$", [27_000, 36_000]),
+    ] {
+        let mut run = Run::new("velodyne-hdl64e-s2", 100);
+        run.until(50, 10);
+        run.say("#HDLFOV090180$");
+        run.until(250, 10);
+        run.say(command);
+        run.until(1500, 10);
+        let mut decoder = StatusDecoder::new();
+        let mut shown = [0u16; 2];
+        for (due, packet) in run.packets() {
+            for block in packet.blocks.iter().filter(|_| due > 301.0) {
+                let is_seen = block.points.iter().any(|point| point.distance != 0);
+                let azimuth = block.azimuth_centideg;
+                // Blocks at the sector's edges are not checked, as above.
+                let is_clear = azimuth.abs_diff(27_000) > 1 && (2..35_999).contains(&azimuth);
+                if is_clear {
+                    assert_eq!(is_seen, azimuth >= wanted[0], "{command}: {due} {azimuth}");
+                }
+            }
+            let [kind, value] = packet.status_bytes();
+            if let Some(StatusEvent::Table(table)) = decoder.feed(kind, value) {
+                shown = [table.fov_start_centideg, table.fov_end_centideg];
+            }
+        }
+        assert_eq!(shown, wanted, "{command}");
+    }
+}
+
+#[test]
 fn a_dirty_window_asks_for_cleaning() {
     use crate::config::rig::schedule::Schedule;
     use crate::sensors::optics_fault::Sector;

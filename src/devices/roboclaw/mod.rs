@@ -1,8 +1,9 @@
 //! A RoboClaw in packet serial mode.
 //!
 //! A fraction of full duty becomes the same fraction of the speed `max_speed_m_s`. The answer to command 48 converts
-//! the set speeds back to duties. [`motion`] has moves by a distance and to a position, [`settings`] the settings. An
-//! unknown command is discarded, with all bytes that follow it without a pause.
+//! the set speeds back to duties. While the main or the logic voltage is outside its limits, the motors stand still.
+//! [`motion`] has moves by a distance and to a position, [`settings`] the settings. An unknown command is discarded,
+//! with all bytes that follow it without a pause.
 
 mod motion;
 mod profile;
@@ -11,21 +12,21 @@ mod settings;
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use self::motion::{Goal, Move, Moves, STEP_NS};
-use self::profile::{RoboClawSettings, StatusWidth};
+use self::profile::{RoboClawLayout, RoboClawSettings, StatusWidth};
 use self::settings::Values;
 use crate::drive_base::faults::FAULTS;
 use crate::drive_base::mixer::{Mixer, around_64, seven_bits};
-use crate::drive_base::{BaseFamily, Protocol, Unit};
+use crate::drive_base::{BaseFamily, PERIOD_NS, Protocol, Unit};
 use crate::serial::decoder::frameless;
 use crate::time::SimTime;
 use crate::wire::ParseError;
 use crate::wire::framer::Framer;
 use crate::wire::record::Reader;
-use crate::wire::roboclaw::{ACK, Item, RoboClaw, answer, command};
+use crate::wire::roboclaw::{ACK, Item, RoboClaw, STORED, answer, command};
 
 /// Family of Basicmicro's RoboClaw in packet serial mode.
 pub const FAMILY: BaseFamily = BaseFamily {
@@ -40,6 +41,13 @@ pub const FAMILY: BaseFamily = BaseFamily {
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 /// Key that commands 80 and 94 must contain, from the maker's libraries.
 const KEY: u32 = 0xe22e_ab7a;
+/// Number of different values of a 32-bit counter.
+const COUNTER_VALUES: i64 = 1 << 32;
+/// Number of wheel states in the second over which command 108 averages.
+const AVERAGED_STATES: usize = (1_000_000_000 / PERIOD_NS) as usize;
+/// Time between the two answers to command 253, nanoseconds. An assumption: long enough for a host that discards its
+/// input after the first answer, as the maker's library roboclaw_3 does.
+const STORING_NS: u64 = 5_000_000;
 
 /// Status bits of an encoder.
 mod encoder {
@@ -62,6 +70,12 @@ pub struct RoboClawUnit {
     mixer: Mixer,
     moves: [Moves; 2],
     stepped_at: SimTime,
+    /// For each counter, its count divided by [`COUNTER_VALUES`], rounded down.
+    laps: [i64; 2],
+    /// For each counter, the flags of underflow and overflow since its status was last read.
+    wraps: [u8; 2],
+    /// Counts of the motors during the last second, one entry for each wheel state, the oldest first.
+    past_counts: VecDeque<[i64; 2]>,
     values: Values,
     /// Values that survive a power cycle.
     stored: Values,
@@ -84,6 +98,9 @@ impl RoboClawUnit {
             mixer: Mixer::default(),
             moves: Default::default(),
             stepped_at: SimTime::ZERO,
+            laps: [0; 2],
+            wraps: [0; 2],
+            past_counts: VecDeque::new(),
             eeprom: BTreeMap::new(),
         }
     }
@@ -114,6 +131,10 @@ impl RoboClawUnit {
                 // The packet has the length of its command, so no data are missing.
                 if self.obey(at, *command, data, unit).is_ok() {
                     unit.reply(at, vec![ACK]);
+                    let is_classic = self.own.layout == RoboClawLayout::Classic;
+                    if *command == command::WRITE_EEPROM && is_classic {
+                        unit.reply(SimTime(at.0 + STORING_NS), vec![STORED]);
+                    }
                 }
             }
         }
@@ -144,9 +165,9 @@ impl RoboClawUnit {
             command::SET_SERIAL_TIMEOUT => {
                 self.timeout_ns = u64::from(data.u8()?) * TIMEOUT_UNIT_NS;
             }
-            command::RESET_ENCODERS => (0..2).for_each(|motor| unit.set_counts(motor, 0)),
-            command::SET_ENCODER_M1 => unit.set_counts(0, data.be::<i32>()?.into()),
-            command::SET_ENCODER_M2 => unit.set_counts(1, data.be::<i32>()?.into()),
+            command::RESET_ENCODERS => (0..2).for_each(|motor| self.set_counts(motor, 0, unit)),
+            command::SET_ENCODER_M1 => self.set_counts(0, data.be::<i32>()?.into(), unit),
+            command::SET_ENCODER_M2 => self.set_counts(1, data.be::<i32>()?.into(), unit),
             command::DUTY_M1 => self.duty(at, 0, share(data.be()?), unit),
             command::DUTY_M2 => self.duty(at, 1, share(data.be()?), unit),
             command::DUTY => {
@@ -420,7 +441,7 @@ impl RoboClawUnit {
     }
 
     /// Data of the answer to a read command.
-    fn data(&self, at: SimTime, command: u8, unit: &Unit) -> Vec<u8> {
+    fn data(&mut self, at: SimTime, command: u8, unit: &Unit) -> Vec<u8> {
         let power = &unit.settings.power;
         let tenths = |value: f64| (value * 10.0).round() as i16 as u16;
         let both = |value: &dyn Fn(usize) -> u32| {
@@ -448,8 +469,11 @@ impl RoboClawUnit {
                 [hundredths(0).to_be_bytes(), hundredths(1).to_be_bytes()].concat()
             }
             command::READ_ENCODERS => both(&|motor| unit.counts(motor) as u32),
-            command::READ_RAW_SPEEDS | command::READ_AVERAGE_SPEEDS => {
+            command::READ_RAW_SPEEDS => {
                 both(&|motor| unit.speed_counts_s(motor).round() as i32 as u32)
+            }
+            command::READ_AVERAGE_SPEEDS => {
+                both(&|motor| self.average_counts_s(motor, unit) as u32)
             }
             command::READ_TEMPERATURE | command::READ_TEMPERATURE_2 => temperature.to_vec(),
             command::READ_TEMPERATURES => [temperature, temperature].concat(),
@@ -458,12 +482,8 @@ impl RoboClawUnit {
             command::READ_ENCODER_STATUS => {
                 [0, 1].map(|motor| self.encoder(motor, unit)[4]).to_vec()
             }
-            command::READ_SPEED_ERRORS => {
-                [0, 1].map(|motor| self.speed_error(motor, unit).to_be_bytes()).concat()
-            }
-            command::READ_POSITION_ERRORS => {
-                [0, 1].map(|motor| self.position_error(motor, unit).to_be_bytes()).concat()
-            }
+            command::READ_SPEED_ERRORS => errors(self.speed_errors(unit), self.own.layout),
+            command::READ_POSITION_ERRORS => errors(self.position_errors(unit), self.own.layout),
             // The emulated controller has no digital outputs, signals or streams.
             command::READ_DIGITAL_OUTPUTS
             | command::READ_SIGNALS
@@ -474,19 +494,41 @@ impl RoboClawUnit {
         }
     }
 
-    fn encoder(&self, motor: usize, unit: &Unit) -> Vec<u8> {
-        let counts = unit.counts(motor);
-        let mut status = 0;
-        if counts < i64::from(i32::MIN) {
-            status |= encoder::UNDERFLOW;
-        }
-        if counts > i64::from(i32::MAX) {
-            status |= encoder::OVERFLOW;
-        }
+    /// Counter and status of an encoder. Clears the flags of underflow and overflow.
+    fn encoder(&mut self, motor: usize, unit: &Unit) -> Vec<u8> {
+        let mut status = std::mem::take(&mut self.wraps[motor]);
         if unit.speed_m_s(motor) < 0.0 {
             status |= encoder::BACKWARD;
         }
-        [&(counts as u32).to_be_bytes()[..], &[status]].concat()
+        [&(unit.counts(motor) as u32).to_be_bytes()[..], &[status]].concat()
+    }
+
+    /// Sets a motor's counter, which is neither underflow nor overflow.
+    fn set_counts(&mut self, motor: usize, counts: i64, unit: &mut Unit) {
+        unit.set_counts(motor, counts);
+        self.laps[motor] = counts.div_euclid(COUNTER_VALUES);
+    }
+
+    /// Updates the flags of the counters and the counts of the last second.
+    fn follow_counts(&mut self, unit: &Unit) {
+        for motor in 0..2 {
+            let lap = unit.counts(motor).div_euclid(COUNTER_VALUES);
+            self.wraps[motor] |= match lap.cmp(&self.laps[motor]) {
+                Ordering::Less => encoder::UNDERFLOW,
+                Ordering::Equal => 0,
+                Ordering::Greater => encoder::OVERFLOW,
+            };
+            self.laps[motor] = lap;
+        }
+        if self.past_counts.len() > AVERAGED_STATES {
+            self.past_counts.pop_front();
+        }
+        self.past_counts.push_back([0, 1].map(|motor| unit.all_counts(motor)));
+    }
+
+    /// Average speed of a motor during the last second, counts per second.
+    fn average_counts_s(&self, motor: usize, unit: &Unit) -> i64 {
+        self.past_counts.front().map_or(0, |past| unit.all_counts(motor) - past[motor])
     }
 
     fn told_speed(&self, motor: usize, unit: &Unit) -> Vec<u8> {
@@ -496,24 +538,31 @@ impl RoboClawUnit {
         [&told.to_be_bytes()[..], &[u8::from(counts_s < 0)]].concat()
     }
 
-    fn speed_error(&self, motor: usize, unit: &Unit) -> u16 {
-        let wanted = unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
-        (wanted - unit.speed_counts_s(motor)).abs().round() as u16
+    fn speed_errors(&self, unit: &Unit) -> [u32; 2] {
+        [0, 1].map(|motor| {
+            let wanted = unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
+            (wanted - unit.speed_counts_s(motor)).abs().round() as u32
+        })
     }
 
-    fn position_error(&self, motor: usize, unit: &Unit) -> u16 {
-        let counts = self.moves[motor].error_counts(motor, unit).unsigned_abs();
-        counts.min(u16::MAX.into()) as u16
+    fn position_errors(&self, unit: &Unit) -> [u32; 2] {
+        [0, 1].map(|motor| {
+            let counts = self.moves[motor].error_counts(motor, unit).unsigned_abs();
+            counts.min(u32::MAX.into()) as u32
+        })
     }
 
-    /// Command 73: all measurements in one answer.
-    fn all_status(&self, at: SimTime, unit: &Unit) -> Vec<u8> {
-        let read = |command| self.data(at, command, unit);
+    /// Command 73 of the library basicmicro: all measurements in one answer.
+    fn all_status(&mut self, at: SimTime, unit: &Unit) -> Vec<u8> {
         let told = |motor| unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
         let set_speeds = [told(0), told(1)].map(|counts_s| (counts_s.round() as i32).to_be_bytes());
+        let status = self.status_bits(unit).to_be_bytes().to_vec();
+        let control_errors = [self.speed_errors(unit), self.position_errors(unit)]
+            .map(|both| errors(both, RoboClawLayout::Extended));
+        let mut read = |command| self.data(at, command, unit);
         [
             ((unit.uptime_ns(at) / 1_000_000) as u32).to_be_bytes().to_vec(),
-            self.status_bits(unit).to_be_bytes().to_vec(),
+            status,
             read(command::READ_TEMPERATURES),
             read(command::READ_VOLTAGES),
             read(command::READ_PWMS),
@@ -521,8 +570,7 @@ impl RoboClawUnit {
             read(command::READ_ENCODERS),
             set_speeds.concat(),
             read(command::READ_AVERAGE_SPEEDS),
-            read(command::READ_SPEED_ERRORS),
-            read(command::READ_POSITION_ERRORS),
+            control_errors.concat(),
         ]
         .concat()
     }
@@ -556,6 +604,16 @@ impl RoboClawUnit {
 
     fn is_battery_low(&self, unit: &Unit) -> bool {
         unit.is_battery_low() || self.voltage_faults(unit)[0] == Ordering::Less
+    }
+}
+
+/// Control errors of both motors as data of an answer.
+fn errors(both: [u32; 2], layout: RoboClawLayout) -> Vec<u8> {
+    match layout {
+        RoboClawLayout::Classic => both.map(u32::to_be_bytes).concat(),
+        RoboClawLayout::Extended => {
+            both.map(|error| (error.min(u16::MAX.into()) as u16).to_be_bytes()).concat()
+        }
     }
 }
 
@@ -619,6 +677,13 @@ impl Protocol for RoboClawUnit {
         self.stepped_at = at;
         for (motor, moves) in self.moves.iter_mut().enumerate() {
             moves.step(at, motor, &self.values, unit);
+        }
+    }
+
+    fn on_state(&mut self, at: SimTime, unit: &mut Unit) {
+        self.follow_counts(unit);
+        if (unit.is_driving() || self.is_moving()) && self.is_cut(unit) {
+            self.on_stop(at, unit);
         }
     }
 

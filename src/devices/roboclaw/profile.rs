@@ -72,8 +72,9 @@ keys! {
         /// Proportional gain of the position controller before a host sets another, 1/s.
         pub position_gain: f64,
             Limit::new(0.0..=4_000_000.0, "1/s", "RoboClaw's packet serial: 22 integer bits");
-        /// Length of the answers to commands 59, 75, 77, 81 and 149. classic: as in the manual of firmware 4.1;
-        /// extended: as the library basicmicro 2 reads them.
+        /// Length of the answers to commands 59, 75, 77, 81, 107, 110, 111, 113, 114 and 149. classic: as in the manual
+        /// of firmware 4.1, with a second answer to command 253, as the library roboclaw_3 expects it; extended: as the
+        /// library basicmicro 2 reads them.
         pub layout: RoboClawLayout, OneOf(&RoboClawLayout::WORDS, PROFILES);
     }
 }

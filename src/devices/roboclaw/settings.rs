@@ -25,11 +25,11 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_SERIAL_NUMBER, &[c::SET_SERIAL_NUMBER], [37, 37]),
     (c::READ_CONFIG, &[c::SET_CONFIG], [2, 2]),
     (c::READ_AUX_DUTIES, &[c::SET_AUX_DUTIES], [10, 10]),
-    (c::READ_AUTO_HOME, &[c::SET_AUTO_HOME_M1, c::SET_AUTO_HOME_M2], [4, 4]),
-    (c::READ_SPEED_ERROR_LIMITS, &[c::SET_SPEED_ERROR_LIMITS], [4, 4]),
-    (c::READ_POSITION_ERROR_LIMITS, &[c::SET_POSITION_ERROR_LIMITS], [4, 4]),
+    (c::READ_AUTO_HOME, &[c::SET_AUTO_HOME_M1, c::SET_AUTO_HOME_M2], [6, 4]),
+    (c::READ_SPEED_ERROR_LIMITS, &[c::SET_SPEED_ERROR_LIMITS], [8, 4]),
+    (c::READ_POSITION_ERROR_LIMITS, &[c::SET_POSITION_ERROR_LIMITS], [8, 4]),
     (c::READ_VOLTAGE_OFFSETS, &[c::SET_VOLTAGE_OFFSETS], [2, 2]),
-    (c::READ_CURRENT_BLANKING, &[c::SET_CURRENT_BLANKING], [2, 2]),
+    (c::READ_CURRENT_BLANKING, &[c::SET_CURRENT_BLANKING], [4, 4]),
     (c::READ_INDUCTANCE_M1, &[c::SET_INDUCTANCE_M1], [8, 8]),
     (c::READ_INDUCTANCE_M2, &[c::SET_INDUCTANCE_M2], [8, 8]),
     (c::READ_MAX_CURRENT_M1, &[c::SET_MAX_CURRENT_M1], [8, 8]),
@@ -42,16 +42,6 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_EMERGENCY_STOP_LOCK, &[c::SET_EMERGENCY_STOP_LOCK], [1, 1]),
 ];
 
-/// Write commands with a short and a long layout, each with the length of the long one, bytes. `SET_PWM_MODE` also has
-/// two layouts but is not listed here, because [`Values::set`] handles it separately.
-const LONGER: [(u8, usize); 5] = [
-    (c::SET_MAIN_VOLTAGES, 5),
-    (c::SET_DEFAULT_ACCEL_M1, 8),
-    (c::SET_DEFAULT_ACCEL_M2, 8),
-    (c::SET_PIN_FUNCTIONS, 5),
-    (c::SET_DEAD_BAND, 24),
-];
-
 /// All stored values of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values(BTreeMap<u8, Vec<u8>>);
@@ -60,10 +50,10 @@ impl Values {
     /// Factory values with the rig's changes.
     pub fn factory(own: &RoboClawSettings, unit: &Unit) -> Self {
         let mut all = Self(BTreeMap::new());
-        for (read, writes, [_, length]) in READS {
+        for (read, writes, [classic, extended]) in READS {
             let is_current = matches!(read, c::READ_MAX_CURRENT_M1 | c::READ_MAX_CURRENT_M2);
             for write in writes {
-                let mut data = vec![0; length];
+                let mut data = vec![0; classic.max(extended)];
                 if is_current {
                     // Current limit of 30 A in units of 10 mA.
                     data[..4].copy_from_slice(&3000u32.to_be_bytes());
@@ -98,15 +88,18 @@ impl Values {
     /// Stores the data of a write command in either layout.
     pub fn set(&mut self, write: u8, data: &[u8]) {
         let mut data = data.to_vec();
-        if let Some((_, length)) = LONGER.iter().find(|(known, _)| *known == write) {
-            let is_accel = matches!(write, c::SET_DEFAULT_ACCEL_M1 | c::SET_DEFAULT_ACCEL_M2);
-            if is_accel && data.len() == 4 {
-                // A single value applies to acceleration and deceleration.
-                data.extend_from_within(..);
-            }
-            data.resize(*length, 0);
-        } else if write == c::SET_PWM_MODE && data.len() == 1 {
+        // A single value applies to acceleration and deceleration, or to both motors.
+        let is_single = matches!(
+            (write, data.len()),
+            (c::SET_DEFAULT_ACCEL_M1 | c::SET_DEFAULT_ACCEL_M2, 4) | (c::SET_PWM_MODE, 1)
+        );
+        if is_single {
             data.extend_from_within(..);
+        }
+        if let Some((.., [classic, extended])) =
+            READS.iter().find(|(_, writes, _)| writes.contains(&write))
+        {
+            data.resize(*classic.max(extended), 0);
         }
         self.0.insert(write, data);
     }

@@ -59,6 +59,13 @@ fn plain_text_is_obeyed_and_answered() {
     // Packets between lines of text are accepted.
     bench.say(&hex("4d 31 80 00 00 00 4d 32 3a 30 0d"));
     assert_near(bench.treads(), [0.0; 2], 0.0);
+    // Printable bytes of a packet are not part of the line after it. 170, the bauding byte, begins no packet.
+    bench.say(&hex("80 00 40 40"));
+    assert!(bench.treads()[0] > 0.0);
+    bench.say(b"M1: 0\r\n");
+    assert_near(bench.treads(), [0.0; 2], 0.0);
+    bench.say(b"\xaaM2: 2047\r\n");
+    assert_near(bench.treads(), [0.0, most], 1e-12);
 }
 
 #[test]

@@ -2,10 +2,14 @@
 //!
 //! Case and blanks are ignored. Full output is 2047. Only `get` commands are answered.
 
+use crate::wire::sabertooth::ADDRESSES;
+
 /// Value in a line that means full output.
 const FULL: f64 = 2047.0;
 /// Longest line, bytes; longer ones are ignored.
 const LONGEST: usize = 40;
+/// Number of bytes of a packet after its address.
+const AFTER_ADDRESS: usize = 3;
 
 /// Motors or mixed channel that a command addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,22 +45,30 @@ pub enum TextCommand {
     Keep,
 }
 
-/// Splits bytes into lines.
+/// Splits bytes into lines. Packets can come between lines.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Vec<u8>);
+pub struct Lines {
+    line: Vec<u8>,
+    /// Number of bytes that belong to the packet that is being received.
+    packet_bytes_left: usize,
+}
 
 impl Lines {
     /// Adds a byte; returns the line that it ends. `None` within a line, and for an empty or too long line.
     pub fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
         match byte {
+            0x80.. => {
+                self.line.clear();
+                self.packet_bytes_left = if ADDRESSES.contains(&byte) { AFTER_ADDRESS } else { 0 };
+            }
+            _ if self.packet_bytes_left > 0 => self.packet_bytes_left -= 1,
             b'\r' | b'\n' => {
-                let line = std::mem::take(&mut self.0);
+                let line = std::mem::take(&mut self.line);
                 return (1..=LONGEST).contains(&line.len()).then_some(line);
             }
-            b' '..=b'~' if self.0.len() <= LONGEST => self.0.push(byte),
+            b' '..=b'~' if self.line.len() <= LONGEST => self.line.push(byte),
             b' '..=b'~' => {}
-            // The byte belongs to a packet.
-            _ => self.0.clear(),
+            _ => self.line.clear(),
         }
         None
     }
