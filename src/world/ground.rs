@@ -4,6 +4,9 @@ use glam::DVec3;
 
 use super::scene::Scene;
 
+/// Height above a wheel up to which a surface counts as ground, metres. Roofs and tree crowns are higher.
+pub const OVERHEAD_M: f64 = 0.5;
+
 /// A height field. All threads may query it.
 pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.

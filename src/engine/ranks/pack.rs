@@ -194,7 +194,7 @@ type StepFields = (
     (u64, [f64; 8], [f64; 8], [f64; 8], [f64; 8]),
     ([f64; 2], [f64; 2], [f64; 4], Option<(u64, u64)>),
 );
-type PoseFields = (u64, u64, u64, [f64; 7], [f64; 3], [f64; 3]);
+type PoseFields = (u64, u64, u64, [f64; 7], [f64; 3], [f64; 3], [f64; 3], [f64; 3]);
 type MotionFields = (Vec<StepFields>, Vec<(u64, Vec<[f64; 2]>)>, Vec<(u32, u64, Vec<PoseFields>)>);
 type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
 type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
@@ -291,8 +291,10 @@ fn motion_fields(motion: &Motion) -> MotionFields {
     };
     let pose = |pose: &FeedPose| {
         let (velocity, rate) = (pose.velocity_m_s.to_array(), pose.rate_rad_s.to_array());
+        let faster = pose.velocity_change_m_s2.to_array();
+        let turned = pose.rate_change_rad_s2.to_array();
         let place = pose.world_from_body.components();
-        (pose.serial, pose.at.0, pose.arrived.0, place, velocity, rate)
+        (pose.serial, pose.at.0, pose.arrived.0, place, velocity, rate, faster, turned)
     };
     let feed = |(place, news): &(usize, FeedNews)| {
         (*place as u32, news.oldest, news.poses.iter().map(pose).collect())
@@ -308,14 +310,17 @@ fn motion_of((steps, knots, feeds): MotionFields) -> Motion {
         let shown = shown.map(shown_pose);
         VehicleStep { at: SimTime(at), from, rates, setpoint_m_s, steering_rad, terrain_m, shown }
     };
-    let pose = |(serial, at, arrived, place, velocity, rate): PoseFields| FeedPose {
-        serial,
-        at: SimTime(at),
-        arrived: SimTime(arrived),
-        world_from_body: Transform::from_components(place),
-        velocity_m_s: velocity.into(),
-        rate_rad_s: rate.into(),
-    };
+    let pose =
+        |(serial, at, arrived, place, velocity, rate, faster, turned): PoseFields| FeedPose {
+            serial,
+            at: SimTime(at),
+            arrived: SimTime(arrived),
+            world_from_body: Transform::from_components(place),
+            velocity_m_s: velocity.into(),
+            rate_rad_s: rate.into(),
+            velocity_change_m_s2: faster.into(),
+            rate_change_rad_s2: turned.into(),
+        };
     let feed = |(place, oldest, poses): (u32, u64, Vec<PoseFields>)| {
         (place as usize, FeedNews { oldest, poses: poses.into_iter().map(pose).collect() })
     };

@@ -46,7 +46,7 @@ use environment::{Barometer, Thermometer};
 use errors::{Circumstances, Reading, Triad};
 
 /// Half of the interval of the difference quotient for the angular acceleration. The angular rate is an analytic
-/// function of time; over 0.1 ms the quotient has a relative error of 1e-8.
+/// function of time, except in a feed; over 0.1 ms the quotient has a relative error of 1e-8.
 const HALF_STEP_NS: u64 = 100_000;
 
 /// Largest interval between instants that are averaged for a sample, ns.
@@ -210,9 +210,12 @@ impl Sensor for ImuSensor {
     }
 }
 
-/// Angular acceleration of the body, Body axes, rad/s²: a central difference quotient, or a forward one at the start
-/// of the run.
+/// Angular acceleration of the body, Body axes, rad/s²: that of a feed; for other motions a central difference
+/// quotient, or a forward one at the start of the run.
 fn angular_acceleration(trajectory: &Trajectory, at: SimTime) -> DVec3 {
+    if let Some(feed) = trajectory.feed() {
+        return feed.angular_acceleration_rad_s2(at);
+    }
     let from = at.0.saturating_sub(HALF_STEP_NS);
     let to = at.0 + HALF_STEP_NS;
     let rate = |ns| trajectory.state(SimTime(ns)).angular_rate_rad_s;

@@ -3,9 +3,10 @@ use glam::{DQuat, DVec3};
 use super::earth::{EARTH_RATE_RAD_S, normal_gravity_m_s2};
 use super::settings::BarometerErrors;
 use super::*;
-use crate::config::rig::{RobotConfig, TrajectoryConfig};
+use crate::config::rig::{FeedConfig, RobotConfig, TrajectoryConfig};
 use crate::frames::{Body, Sensor as SensorFrame, Transform};
 use crate::sensors::Subject;
+use crate::wire::feed::{MAGIC, PoseTwist, VERSION};
 use crate::world::raycast::OpenSky;
 
 const HERE: Geodetic =
@@ -22,12 +23,24 @@ fn truth_of(
     settings: &ImuModel,
     at_s: f64,
 ) -> InertialTruth {
-    let origin = GeoOrigin::new(HERE);
+    truth_on(&moving(trajectory), body_from_sensor, settings, at_s)
+}
+
+fn moving(trajectory: TrajectoryConfig) -> Trajectory {
     let robot = RobotConfig::new(trajectory, false);
-    let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
+    Trajectory::new(&robot, &GeoOrigin::new(HERE), None).unwrap()
+}
+
+fn truth_on(
+    trajectory: &Trajectory,
+    body_from_sensor: Transform<Body, SensorFrame>,
+    settings: &ImuModel,
+    at_s: f64,
+) -> InertialTruth {
+    let origin = GeoOrigin::new(HERE);
     let surroundings = Surroundings {
         caster: &OpenSky,
-        trajectory: &trajectory,
+        trajectory,
         origin: &origin,
         carrier: None,
         body_from_sensor,
@@ -73,6 +86,37 @@ fn on_a_circle_the_arm_matters() {
         let speed = omega * ((10.0 - arm.y).powi(2) + arm.x * arm.x).sqrt();
         assert!((truth.velocity_m_s.length() - speed).abs() < 1e-9);
     }
+}
+
+#[test]
+fn a_fed_robot_that_speeds_up_and_starts_to_turn_is_felt() {
+    let listen = "127.0.0.1:7000".parse().unwrap();
+    let hold_after_ns = 500_000_000;
+    let (position_m, yaw_rad) = ([0.0; 3], 0.0);
+    let trajectory =
+        moving(TrajectoryConfig::Feed(FeedConfig { listen, hold_after_ns, position_m, yaw_rad }));
+    // 3 m/s² ahead and 2 rad/s² to the left, 10 ms after rest.
+    for sequence in 0..2_u8 {
+        let time_s = 0.01 * f64::from(sequence);
+        let pose = PoseTwist {
+            magic: MAGIC,
+            version: VERSION,
+            sequence: sequence.into(),
+            time_ns: u64::from(sequence) * 10_000_000,
+            position_m,
+            orientation_xyzw: [0.0, 0.0, 0.0, 1.0],
+            velocity_m_s: [3.0 * time_s, 0.0, 0.0],
+            angular_rate_rad_s: [0.0, 0.0, 2.0 * time_s],
+        };
+        let feed = trajectory.feed().unwrap();
+        feed.take(SimTime(pose.time_ns), listen, &pose.encode()).unwrap();
+    }
+    let g = normal_gravity_m_s2(&HERE);
+    let mount = Transform::from_rpy(DVec3::X, 0.0, 0.0, 0.0);
+    let truth = truth_on(&trajectory, mount, &settings(), 0.01);
+    // The centripetal parts of arm and velocity are 4e-4 and 6e-4 m/s².
+    let off = (truth.specific_force_m_s2 - DVec3::new(3.0, 2.0, g)).length();
+    assert!(off < 1e-3, "{truth:?}");
 }
 
 #[test]

@@ -17,6 +17,9 @@ use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, T
 /// A triangle is degenerate if twice its area is at most this, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 
+/// Coordinate in metres above which `f32` loses a millimetre or more.
+const NEAR_M: f64 = 10_000.0;
+
 /// Reflectance and colour of a spectrum file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spectral {
@@ -33,6 +36,8 @@ pub(super) struct Assembly<'a> {
     scene: Scene,
     /// Lowest and highest corner of each mesh.
     bounds: Vec<[DVec3; 2]>,
+    /// Origins of those meshes that have one of their own.
+    origins: BTreeMap<u32, DVec3>,
     faults: Faults,
     warnings: Warnings,
     stored: usize,
@@ -50,6 +55,7 @@ impl<'a> Assembly<'a> {
             resolver,
             scene: Scene::default(),
             bounds: Vec::new(),
+            origins: BTreeMap::new(),
             faults: Faults::default(),
             warnings: Warnings::default(),
             stored: 0,
@@ -64,6 +70,14 @@ impl<'a> Assembly<'a> {
     pub fn label_mesh(&mut self, mesh: u32, label: &str) {
         if let Some(mesh) = self.scene.meshes.get_mut(mesh as usize) {
             mesh.label = Some(label.to_owned());
+        }
+    }
+
+    /// Sets the position, metres, from which a mesh counts its coordinates. All instances of the mesh that are added
+    /// later include it in their transform.
+    pub fn set_origin(&mut self, mesh: u32, origin: DVec3) {
+        if origin != DVec3::ZERO {
+            self.origins.insert(mesh, origin);
         }
     }
 
@@ -344,7 +358,11 @@ impl<'a> Assembly<'a> {
     /// Creates an instance. `None` after a fault if its transform cannot be inverted, or after a warning if it is too
     /// far out.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
-        let instance = Instance { mesh, world_from_mesh: transform };
+        let world_from_mesh = match self.origins.get(&mesh) {
+            Some(&origin) => transform * DAffine3::from_translation(origin),
+            None => transform,
+        };
+        let instance = Instance { mesh, world_from_mesh };
         if let Some(problem) = transform_problem(&instance) {
             self.fault(place.clone(), problem);
             return None;
@@ -363,17 +381,29 @@ fn transform_problem(instance: &Instance) -> Option<Problem> {
     if !transform.is_finite() {
         return Some(Problem::BadTransform("has a transform with numbers that are not finite"));
     }
-    let axes = transform.matrix3;
-    let volume = axes.determinant().abs();
-    let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
-    // The comparison is false for NaN, which results from lengths that overflow.
-    let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
-    if !solid {
+    if is_flat(&transform) {
         return Some(Problem::BadTransform(
             "has a transform without volume: no scale may be zero, no axes may coincide",
         ));
     }
     None
+}
+
+/// Whether a transform has no volume, so that it cannot be inverted.
+pub(super) fn is_flat(transform: &DAffine3) -> bool {
+    let axes = transform.matrix3;
+    let volume = axes.determinant().abs();
+    let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
+    // The comparison is false for NaN, which results from lengths that overflow.
+    let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
+    !solid
+}
+
+/// Origin for a mesh with a vertex at `first`: the nearest whole metres if `first` is far out, as in map coordinates,
+/// otherwise zero. Coordinates relative to it fit into `f32` without a loss.
+pub(super) fn origin_for(first: DVec3) -> DVec3 {
+    let is_far = first.abs().max_element() > NEAR_M && far_out(first).is_none();
+    if is_far { first.round() } else { DVec3::ZERO }
 }
 
 /// The first coordinate that is NaN or exceeds the limit; `None` if all are within it.
@@ -382,14 +412,16 @@ fn far_out(p: DVec3) -> Option<f64> {
     p.to_array().into_iter().find(|c| !near.contains(c))
 }
 
+/// Whether triangle `index` of `mesh` has no area.
+pub(super) fn is_degenerate(mesh: &Mesh, index: u32) -> bool {
+    let [a, b, c] = mesh.corners(index);
+    (b - a).cross(c - a).length() <= MIN_DOUBLE_AREA_M2
+}
+
 /// Removes degenerate triangles and returns their number.
 fn remove_flat_triangles(mesh: &mut Mesh) -> usize {
-    let flat: Vec<bool> = (0..mesh.triangles.len() as u32)
-        .map(|index| {
-            let [a, b, c] = mesh.corners(index);
-            (b - a).cross(c - a).length() <= MIN_DOUBLE_AREA_M2
-        })
-        .collect();
+    let flat: Vec<bool> =
+        (0..mesh.triangles.len() as u32).map(|index| is_degenerate(mesh, index)).collect();
     let count = flat.iter().filter(|&&flat| flat).count();
     if count > 0 {
         let mut kept = flat.iter();

@@ -3,15 +3,18 @@
 //! - Axes: glTF's +X is east, its +Y is up, its +Z is south. Therefore `(x, y, z)` becomes `(x, -z, y)`. A model
 //!   exported by a tool with z up regains its original axes.
 //! - Reflectance is the red component of the base colour times the red channel of the base-colour texture, decoded
-//!   from sRGB. A material without both but with a known name gets the [table's](crate::world::materials) value; a
-//!   primitive without a material gets the default grey.
+//!   from sRGB. The mean of a primitive's vertex colours (`COLOR_0`) is one more factor. A material with a known name
+//!   but without base colour, texture and vertex colours gets the [table's](crate::world::materials) value. A primitive
+//!   without material and vertex colours gets the default grey. `KHR_materials_pbrSpecularGlossiness` has its own
+//!   colour and texture; its specular colour is not read.
 //! - Alpha: the threshold is the material's cutoff for `MASK` and one half for `BLEND`; `OPAQUE` has none.
 //! - Gloss, mirrors and glass come from the factors of metallicity, roughness, `KHR_materials_transmission` and
 //!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these properties are not read; a
-//!   material with a metallic-roughness texture counts as non-metallic with a roughness of 1. Without transmission, a name
-//!   such as `window` or `road sign` determines the finish.
+//!   material with a metallic-roughness or specular-glossiness texture counts as non-metallic with a roughness of 1.
+//!   Without transmission, a name such as `window` or `road sign` determines the finish.
 //! - `KHR_texture_transform` is applied. Textures always repeat; the sampler's wrapping mode is ignored.
-//! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
+//! - Skins, morphs and animations stay at rest. Points, lines, lights, cameras, meshes without area and nodes with a
+//!   scale of zero are skipped.
 //!
 //! The `gltf` crate panics at some faults that its validation does not find. This module therefore checks for them
 //! first: short headers, positions and images without data, empty or overlong accessors, and nodes that do not form a
@@ -35,7 +38,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::MAX_STORED;
-use super::assemble::Assembly;
+use super::assemble::{self, Assembly};
 use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of};
@@ -50,27 +53,8 @@ use crate::world::scene::{self, Finish, MaterialId, Mesh, Scene, Texture};
 /// All errors in the file, and in the buffers and images that it names.
 pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
     let (document, blob) = open(bytes, file)?;
-    let mut loader = Loader {
-        document: &document,
-        file,
-        buffers: Vec::new(),
-        assembly: Assembly::new(resolver),
-        image: None,
-        reflectances: BTreeMap::new(),
-        colours: BTreeMap::new(),
-        materials: BTreeMap::new(),
-        meshes: BTreeMap::new(),
-        held: 0,
-    };
-    loader.read_buffers(blob);
-    for (used, what) in
-        [(document.skins().len() > 0, "skins"), (document.animations().len() > 0, "animations")]
-    {
-        if used {
-            tracing::warn!("{}: {what} are not supported, meshes stay at rest", file.display());
-        }
-    }
-    loader.place_nodes();
+    let mut loader = Loader::new(&document, file, resolver);
+    loader.load(blob);
     loader.assembly.finish(file, true)
 }
 
@@ -82,10 +66,11 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Extensions that a file may require in addition to `KHR_texture_transform`: this module reads them, or ignores them
 /// because they have no effect here.
-const HARMLESS_EXTENSIONS: [&str; 8] = [
+const HARMLESS_EXTENSIONS: [&str; 9] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness",
     "KHR_materials_specular",
     "KHR_materials_transmission",
     "KHR_materials_unlit",
@@ -126,7 +111,12 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
         for primitive in &mut mesh.primitives {
             // Only these attributes are needed, and the crate rejects custom ones.
             primitive.attributes.retain(|semantic, _| {
-                matches!(semantic, Checked::Valid(Semantic::Positions | Semantic::TexCoords(_)))
+                matches!(
+                    semantic,
+                    Checked::Valid(
+                        Semantic::Positions | Semantic::Colors(0) | Semantic::TexCoords(_)
+                    )
+                )
             });
             // The crate's validation uses this index before it has checked it.
             let positions = primitive.attributes.get(&Checked::Valid(Semantic::Positions));
@@ -182,13 +172,46 @@ struct Loader<'a> {
     /// Reflectances by image; `None` for one that cannot be read.
     reflectances: BTreeMap<usize, Option<Texture>>,
     colours: BTreeMap<usize, Option<ColourMap>>,
-    materials: BTreeMap<Option<usize>, Look>,
+    /// Converted materials by their number and the bits of the vertex colour.
+    materials: BTreeMap<(Option<usize>, [u32; 3]), Look>,
     meshes: BTreeMap<usize, Option<u32>>,
     /// Vertices and triangles read so far, including those of unfinished meshes.
     held: usize,
 }
 
 impl<'a> Loader<'a> {
+    fn new(document: &'a Document, file: &'a Path, resolver: &'a dyn Resolver) -> Self {
+        Self {
+            document,
+            file,
+            buffers: Vec::new(),
+            assembly: Assembly::new(resolver),
+            image: None,
+            reflectances: BTreeMap::new(),
+            colours: BTreeMap::new(),
+            materials: BTreeMap::new(),
+            meshes: BTreeMap::new(),
+            held: 0,
+        }
+    }
+
+    /// Reads everything into the assembly; `blob` is the binary chunk of a `.glb`.
+    fn load(&mut self, blob: Option<Vec<u8>>) {
+        let Self { document, file, .. } = *self;
+        self.read_buffers(blob);
+        for (used, what) in
+            [(document.skins().len() > 0, "skins"), (document.animations().len() > 0, "animations")]
+        {
+            if used {
+                tracing::warn!("{}: {what} are not supported, meshes stay at rest", file.display());
+            }
+        }
+        if document.extensions_used().any(|name| name == "EXT_mesh_gpu_instancing") {
+            self.assembly.warn(&Place::of(file), Oddity::GpuInstancing);
+        }
+        self.place_nodes();
+    }
+
     fn place(&self, kind: &str, index: usize) -> Place {
         Place::element(self.file, format!("{kind}[{index}]"))
     }
@@ -276,10 +299,12 @@ impl<'a> Loader<'a> {
                 return;
             }
             let world_from_node = world_from_parent * local(&node);
-            if let Some(mesh) = node.mesh()
-                && let Some(mesh) = self.mesh(&mesh)
-            {
-                self.assembly.add_instance(mesh, world_from_node, &place);
+            if let Some(mesh) = node.mesh() {
+                if world_from_node.is_finite() && assemble::is_flat(&world_from_node) {
+                    self.assembly.warn(&place, Oddity::FlatNode);
+                } else if let Some(mesh) = self.mesh(&mesh) {
+                    self.assembly.add_instance(mesh, world_from_node, &place);
+                }
             }
             let children: Vec<_> = node.children().map(|c| (c, world_from_node)).collect();
             stack.extend(children.into_iter().rev());
@@ -296,7 +321,13 @@ impl<'a> Loader<'a> {
         let outcome =
             mesh.primitives().try_for_each(|primitive| self.primitive(&primitive, &mut build));
         let id = match outcome {
-            Ok(()) if build.mesh.triangles.is_empty() && build.skipped => None,
+            Ok(()) if !build.has_area() => {
+                let count = build.mesh.triangles.len();
+                if count > 0 {
+                    self.assembly.warn(&place, Oddity::FlatTriangles { count });
+                }
+                None
+            }
             Ok(()) => {
                 build.mesh.name = mesh.name().unwrap_or("mesh").to_owned();
                 if !build.textured {
@@ -321,15 +352,14 @@ impl<'a> Loader<'a> {
         if matches!(primitive.mode(), Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip)
         {
             self.assembly.warn(&Place::of(self.file), Oddity::NotTriangles);
-            build.skipped = true;
             return Ok(());
         }
         if primitive.morph_targets().len() > 0 {
             self.assembly.warn(&Place::of(self.file), Oddity::Morphs);
         }
-        let look = self.look(&primitive.material());
+        let vertex_colour = self.vertex_colour(primitive)?;
+        let look = self.look(&primitive.material(), vertex_colour);
         if look.invisible {
-            build.skipped = true;
             return Ok(());
         }
         let positions = primitive
@@ -438,6 +468,35 @@ impl<'a> Loader<'a> {
         Ok(uvs.into_iter().map(laid).collect())
     }
 
+    /// Mean linear colour of the vertices of a primitive; white without vertex colours.
+    fn vertex_colour(&self, primitive: &Primitive<'a>) -> Result<Rgb, Problem> {
+        let Some(accessor) = primitive.get(&Semantic::Colors(0)) else { return Ok([1.0; 3]) };
+        let is_known = matches!(accessor.data_type(), DataType::F32 | DataType::U8 | DataType::U16)
+            && matches!(accessor.dimensions(), Dimensions::Vec3 | Dimensions::Vec4);
+        if !is_known {
+            let expected = "three or four floats, bytes or shorts for vertex colours";
+            return Err(wrong_accessor(&accessor, expected));
+        }
+        self.check(&accessor)?;
+        let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(|data| &data[..]);
+        let colours = primitive
+            .reader(data)
+            .read_colors(0)
+            .ok_or_else(|| out_of_buffer(accessor.index()))?
+            .into_rgb_f32();
+        let colours: Vec<DVec3> = colours.map(|c| DVec3::from(c.map(f64::from))).collect();
+        // Primitives can share vertices; only those that this primitive uses count.
+        let (sum, count) = match primitive.indices() {
+            Some(indices) => {
+                let corners = self.indices(indices, colours.len())?;
+                let used = corners.iter().map(|&corner| colours[corner as usize]);
+                (used.sum::<DVec3>(), corners.len())
+            }
+            None => (colours.iter().sum::<DVec3>(), colours.len()),
+        };
+        Ok((sum / count as f64).as_vec3().to_array())
+    }
+
     fn indices(&self, accessor: Accessor<'a>, vertices: usize) -> Result<Vec<u32>, Problem> {
         let wrong = wrong_accessor(&accessor, "unsigned integers for indices");
         if accessor.dimensions() != Dimensions::Scalar {
@@ -509,25 +568,35 @@ impl<'a> Loader<'a> {
         fits.then_some(())
     }
 
-    fn look(&mut self, material: &Material<'a>) -> Look {
-        if let Some(&known) = self.materials.get(&material.index()) {
+    fn look(&mut self, material: &Material<'a>, vertex_colour: Rgb) -> Look {
+        let key = (material.index(), vertex_colour.map(f32::to_bits));
+        if let Some(&known) = self.materials.get(&key) {
             return known;
         }
-        let look = self.new_look(material);
-        self.materials.insert(material.index(), look);
+        let look = self.new_look(material, vertex_colour);
+        self.materials.insert(key, look);
         look
     }
 
-    fn new_look(&mut self, material: &Material<'a>) -> Look {
-        let Some(index) = material.index() else {
-            let id = self.assembly.add_material(materials::by_name("default"));
-            return Look { id, invisible: false, texture: None };
+    fn new_look(&mut self, material: &Material<'a>, vertex_colour: Rgb) -> Look {
+        let place = match material.index() {
+            Some(index) => self.place("materials", index),
+            None if vertex_colour == [1.0; 3] => {
+                let id = self.assembly.add_material(materials::by_name("default"));
+                return Look { id, invisible: false, texture: None };
+            }
+            None => Place::of(self.file),
         };
         let name = material.name().unwrap_or("unnamed");
-        let base = material.pbr_metallic_roughness();
-        let [red, green, blue, alpha] = base.base_color_factor();
-        let info = base.base_color_texture();
-        let place = self.place("materials", index);
+        let (factor, info) = match material.pbr_specular_glossiness() {
+            Some(pbr) => (pbr.diffuse_factor(), pbr.diffuse_texture()),
+            None => {
+                let pbr = material.pbr_metallic_roughness();
+                (pbr.base_color_factor(), pbr.base_color_texture())
+            }
+        };
+        let [red, green, blue]: Rgb = std::array::from_fn(|n| factor[n] * vertex_colour[n]);
+        let alpha = factor[3];
         if ![red, green, blue, alpha].iter().all(|c| c.is_finite()) {
             let expected = "a base colour of numbers from 0 to 1";
             let got = format!("[{red}, {green}, {blue}, {alpha}]");
@@ -538,12 +607,13 @@ impl<'a> Loader<'a> {
             self.assembly.warn(&place, Oddity::Colour { value, taken });
         }
         let red = taken;
-        // A white base colour without a texture is glTF's default. It counts as missing.
+        // White without a texture is glTF's default. It counts as missing.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
         let typical = materials::typical(name).filter(|_| unsaid);
         let base_reflectance = typical.map_or(red, |typical| typical.reflectance_905nm);
         let colour = typical.is_none().then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
-        let mut out = self.finished(material, name, (base_reflectance, colour), &place);
+        let mut out =
+            self.finished(material, name, (base_reflectance, colour), info.is_some(), &place);
         // Smallest alpha of an opaque texel.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
@@ -578,20 +648,29 @@ impl<'a> Loader<'a> {
         material: &Material<'a>,
         name: &str,
         (base, colour): (f32, Option<Rgb>),
+        is_textured: bool,
         place: &Place,
     ) -> scene::Material {
-        let pbr = material.pbr_metallic_roughness();
         let mut share =
             |key, value| self.assembly.within(key, value, (0.0..=1.0, "within 0 to 1"), place);
-        let metallic = share("metallicFactor", pbr.metallic_factor()).unwrap_or(1.0);
-        let roughness = share("roughnessFactor", pbr.roughness_factor()).unwrap_or(1.0);
+        // With a texture, the factors alone do not determine the roughness.
+        let (metallic, roughness, is_mapped) = match material.pbr_specular_glossiness() {
+            Some(pbr) => {
+                let glossiness = share("glossinessFactor", pbr.glossiness_factor()).unwrap_or(0.0);
+                (0.0, 1.0 - glossiness, pbr.specular_glossiness_texture().is_some())
+            }
+            None => {
+                let pbr = material.pbr_metallic_roughness();
+                let metallic = share("metallicFactor", pbr.metallic_factor()).unwrap_or(1.0);
+                let roughness = share("roughnessFactor", pbr.roughness_factor()).unwrap_or(1.0);
+                (metallic, roughness, pbr.metallic_roughness_texture().is_some())
+            }
+        };
         let transmission = material.transmission().map_or(0.0, |t| t.transmission_factor());
         let transmission = share("transmissionFactor", transmission).unwrap_or(0.0);
         let index = material.ior().unwrap_or(materials::GLASS_INDEX);
         let allowed = (1.0..=5.0, "a refractive index of 1 to 5");
         let index = self.assembly.within("ior", index, allowed, place);
-        // With a texture, the factors alone do not determine the roughness.
-        let is_mapped = pbr.metallic_roughness_texture().is_some();
         let surface = finish::Surface {
             base,
             metallic: if is_mapped { 0.0 } else { metallic },
@@ -612,7 +691,7 @@ impl<'a> Loader<'a> {
             ..materials::plain(name, reflectance)
         };
         if transmission == 0.0 {
-            Assembly::finish_by_name(&mut out, pbr.base_color_texture().is_some(), false);
+            Assembly::finish_by_name(&mut out, is_textured, false);
         }
         out
     }
@@ -627,8 +706,14 @@ struct MeshBuild {
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
     /// Whether any vertex has texture coordinates.
     textured: bool,
-    /// Whether any primitive was skipped on purpose: points, lines, or an invisible primitive.
-    skipped: bool,
+}
+
+impl MeshBuild {
+    /// Whether any triangle has an area.
+    fn has_area(&self) -> bool {
+        let count = self.mesh.triangles.len() as u32;
+        (0..count).any(|index| !assemble::is_degenerate(&self.mesh, index))
+    }
 }
 
 /// Transform from a node to its parent.

@@ -32,6 +32,7 @@ pub mod stl;
 mod assemble;
 mod json;
 mod mtl;
+mod polygon;
 mod spectrum;
 mod texture;
 

@@ -1,8 +1,8 @@
 //! Wavefront OBJ meshes: `v`, `vt`, `f`, `usemtl`, `mtllib`; z up, metres.
 //!
-//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals, groups, lines and points
-//! are ignored. If no file defines a material, its name determines its optics, see [`materials::by_name`]. Triangles
-//! without a material get the default grey.
+//! Polygons are cut into triangles, see `polygon.rs`; negative indices count back from the newest. Normals, groups,
+//! lines and points are ignored. If no file defines a material, its name determines its optics, see
+//! [`materials::by_name`]. Triangles without a material get the default grey.
 //!
 //! `tobj` builds the mesh. Its errors have no line numbers, it overflows at negative indices that are too large, and it
 //! copies the last name for each group. This module therefore checks every statement first and passes on only
@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 
-use super::assemble::Assembly;
+use super::assemble::{self, Assembly};
 use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::mtl::{self, Statement};
 use super::oddity::Oddity;
+use super::polygon;
 use super::resolve::{Resolver, folder_of, named};
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene};
@@ -86,13 +87,19 @@ pub(super) fn read(
         .collect();
     let mesh = build(&checked.text, &ids, file);
     let mesh = assembly.keep(mesh)?;
-    assembly.add_mesh(mesh, &Place::of(file))
+    let mesh = assembly.add_mesh(mesh, &Place::of(file))?;
+    assembly.set_origin(mesh, checked.origin);
+    Some(mesh)
 }
 
 /// Reads the mesh without its materials; all triangles get `material`.
 pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Result<Mesh, Fault> {
     let checked = check(&String::from_utf8_lossy(bytes), file)?;
-    build(&checked.text, &vec![material; checked.materials.len()], file)
+    let mut mesh = build(&checked.text, &vec![material; checked.materials.len()], file)?;
+    for position in &mut mesh.positions {
+        *position = (DVec3::from(position.map(f64::from)) + checked.origin).as_vec3().to_array();
+    }
+    Ok(mesh)
 }
 
 /// Name of the material of faces before the first `usemtl`.
@@ -103,6 +110,8 @@ struct Checked {
     /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive indices of
     /// positions and texture coordinates; the first texture coordinate means "none".
     text: String,
+    /// Position from which `text` counts its coordinates, metres.
+    origin: DVec3,
     /// Names of the materials in the order in which faces first use them.
     materials: Vec<String>,
     /// Material files named by the OBJ file, with the positions of the names.
@@ -112,12 +121,14 @@ struct Checked {
 fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     let mut out = Checked {
         text: String::with_capacity(text.len()),
+        origin: DVec3::ZERO,
         materials: Vec::new(),
         libraries: Vec::new(),
     };
     out.text.push_str("mtllib all\nvt 0 0\n");
-    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut vertices, mut coordinates) = (0, 0);
+    let mut materials: BTreeMap<String, usize> = BTreeMap::new();
+    let mut vertices: Vec<DVec3> = Vec::new();
+    let mut coordinates = 0;
     let mut material = UNNAMED.to_owned();
     // Whether the next face is the first of its material.
     let mut switched = true;
@@ -146,34 +157,52 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
         let (keyword, rest) =
             statement.split_once(char::is_whitespace).unwrap_or((statement, nothing));
         let rest = rest.trim();
+        // Names can contain `#`.
+        let values = rest.split_once('#').map_or(rest, |(before, _)| before.trim());
         match keyword {
             "v" => {
-                write_numbers(&mut out.text, "v", rest, 3)
+                let read = numbers::<3>("v", values)
                     .map_err(|(word, problem)| Fault::new(at(word), problem))?;
-                vertices += 1;
+                let position = DVec3::from(read.map(|(number, _)| number));
+                if vertices.is_empty() {
+                    out.origin = assemble::origin_for(position);
+                }
+                vertices.push(position);
+                let _ = if out.origin == DVec3::ZERO {
+                    let [x, y, z] = read.map(|(_, word)| word);
+                    writeln!(out.text, "v {x} {y} {z}")
+                } else {
+                    let [x, y, z] = (position - out.origin).to_array();
+                    writeln!(out.text, "v {x} {y} {z}")
+                };
             }
             "vt" => {
-                write_numbers(&mut out.text, "vt", rest, 2)
+                let [(_, u), (_, v)] = numbers::<2>("vt", values)
                     .map_err(|(word, problem)| Fault::new(at(word), problem))?;
+                let _ = writeln!(out.text, "vt {u} {v}");
                 coordinates += 1;
             }
             // With fewer than three corners, `f` is a point or a line.
-            "f" if rest.split_whitespace().nth(2).is_some() => {
+            "f" if values.split_whitespace().nth(2).is_some() => {
                 if switched {
-                    let number = *numbers.entry(material.clone()).or_insert(out.materials.len());
+                    let number = *materials.entry(material.clone()).or_insert(out.materials.len());
                     if number == out.materials.len() {
                         out.materials.push(material.clone());
                     }
                     let _ = writeln!(out.text, "usemtl {number}");
                     switched = false;
                 }
-                out.text.push('f');
-                for word in rest.split_whitespace() {
-                    let (v, vt) = corner(word, vertices, coordinates)
+                let mut corners = Vec::new();
+                for word in values.split_whitespace() {
+                    let (v, vt) = corner(word, vertices.len(), coordinates)
                         .map_err(|problem| Fault::new(at(word), problem))?;
-                    let _ = write!(out.text, " {v}/{}", vt.map_or(1, |vt| vt + 1));
+                    corners.push((v, vt.map_or(1, |vt| vt + 1)));
                 }
-                out.text.push('\n');
+                let positions: Vec<DVec3> = corners.iter().map(|&(v, _)| vertices[v - 1]).collect();
+                for triangle in polygon::triangles(&positions) {
+                    let [(a, s), (b, t), (c, u)] = triangle.map(|corner| corners[corner]);
+                    let _ = writeln!(out.text, "f {a}/{s} {b}/{t} {c}/{u}");
+                }
             }
             "usemtl" if !rest.is_empty() => {
                 rest.clone_into(&mut material);
@@ -188,32 +217,32 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     Ok(out)
 }
 
-/// Copies the first `count` numbers of a statement. An error contains the invalid word. Texture coordinates can have
-/// a single number.
-fn write_numbers<'a>(
-    out: &mut String,
+/// The first numbers of a statement, each with its text. An error contains the invalid word. Texture coordinates can
+/// have a single number.
+fn numbers<'a, const COUNT: usize>(
     keyword: &str,
     rest: &'a str,
-    count: usize,
-) -> Result<(), (&'a str, Problem)> {
-    out.push_str(keyword);
+) -> Result<[(f64, &'a str); COUNT], (&'a str, Problem)> {
     let mut words = rest.split_whitespace();
-    for index in 0..count {
+    let mut out = [(0.0, "0"); COUNT];
+    for (index, place) in out.iter_mut().enumerate() {
         let word = match words.next() {
             Some(word) => word,
-            None if keyword == "vt" && index == 1 => "0",
+            None if keyword == "vt" && index == 1 => break,
             None => {
-                let problem = Problem::Syntax(format!("`{keyword}` takes {count} numbers"));
+                let problem = Problem::Syntax(format!("`{keyword}` takes {COUNT} numbers"));
                 return Err((rest, problem));
             }
         };
-        if !word.parse::<f32>().is_ok_and(f32::is_finite) {
-            return Err((word, Problem::wrong(format!("a finite number in `{keyword}`"), word)));
+        match word.parse::<f64>() {
+            Ok(number) if (number as f32).is_finite() => *place = (number, word),
+            _ => {
+                let expected = format!("a finite number in `{keyword}`");
+                return Err((word, Problem::wrong(expected, word)));
+            }
         }
-        let _ = write!(out, " {word}");
     }
-    out.push('\n');
-    Ok(())
+    Ok(out)
 }
 
 /// Indices, from 1, of the position and the texture coordinate of a face's corner: `v`, `v/vt`, `v//vn` or `v/vt/vn`.
@@ -300,6 +329,39 @@ mod tests {
         assert_eq!(scene.ground.len(), 1);
         let material = &scene.materials[0];
         assert_eq!((material.name.as_str(), material.reflectance), ("default", 0.2));
+    }
+
+    /// An L, from a corner whose fan covers the open notch.
+    #[test]
+    fn concave_polygons_keep_their_notch() {
+        let corners_of_l = "v 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\n";
+        let scene = load(&format!("{corners_of_l}f 2 3 4 5 6 1\n"), Memory::default()).unwrap();
+        let double_area: f32 = corners(&scene)
+            .iter()
+            .map(|&[[ax, ay, _], [bx, by, _], [cx, cy, _]]| {
+                ((bx - ax) * (cy - ay) - (by - ay) * (cx - ax)).abs()
+            })
+            .sum();
+        assert_eq!((corners(&scene).len(), double_area), (4, 6.0));
+    }
+
+    /// In `f32`, coordinates in a UTM grid have steps of half a metre.
+    #[test]
+    fn map_coordinates_keep_their_precision() {
+        let square = "v 448000.1 5411000.3 0\nv 448000.25 5411000.3 0\nv 448000.25 5411040.3 2\n";
+        let scene = load(&format!("{square}f 1 2 3\n"), Memory::default()).unwrap();
+        let [low, high] = scene.extents();
+        assert!((low - DVec3::new(448_000.1, 5_411_000.3, 0.0)).length() < 1e-5, "{low}");
+        assert!((high - DVec3::new(448_000.25, 5_411_040.3, 2.0)).length() < 1e-5, "{high}");
+        let mesh = read_shape(format!("{square}f 1 2 3\n").as_bytes(), Path::new("m.obj"), 0);
+        assert_eq!(mesh.unwrap().positions[0], [448_000.1, 5_411_000.5, 0.0]);
+    }
+
+    #[test]
+    fn comments_behind_numbers_are_ignored() {
+        let text = SQUARE.replace("0 0 0\n", "0 0 0 # corner\n");
+        let scene = load(&format!("{text}f 1 2 3 4 # quad\nf 1 2 #3\n"), Memory::default());
+        assert_eq!(scene.unwrap().meshes[0].triangles.len(), 2);
     }
 
     #[test]

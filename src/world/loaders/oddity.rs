@@ -90,6 +90,12 @@ pub enum Oddity {
         /// Number of such triangles in this mesh.
         count: usize,
     },
+    /// A node of a glTF with a scale of zero, by which programs hide nodes.
+    #[error("a node has a transform without volume: its mesh is left out")]
+    FlatNode,
+    /// A glTF that repeats meshes by an unsupported extension.
+    #[error("`EXT_mesh_gpu_instancing` is not supported; each node has one copy of its mesh")]
+    GpuInstancing,
     /// Primitives of a glTF other than triangles.
     #[error("points and lines are left out")]
     NotTriangles,

@@ -1,20 +1,21 @@
 //! PLY meshes, ascii and binary: positions and faces; z up, metres.
 //!
-//! Polygons are cut into triangle fans. PLY has no materials, so the default grey is used. Other elements and
-//! properties are ignored.
+//! Polygons are cut into triangles, see `polygon.rs`. PLY has no materials, so the default grey is used. Other elements
+//! and properties are ignored.
 //!
 //! The `ply-rs-bw` crate trusts the header's counts, so they are first compared with the file's length.
 
 use std::path::Path;
 
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
 use ply_rs_bw::ply::{
     ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
-use super::assemble::Assembly;
+use super::assemble::{self, Assembly};
 use super::error::{Fault, Place, Problem, SceneError, shortened};
+use super::polygon;
 use super::resolve::Memory;
 use crate::world::materials;
 use crate::world::scene::{Mesh, Scene};
@@ -26,16 +27,18 @@ use crate::world::scene::{Mesh, Scene};
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let no_files = Memory::default();
     let mut assembly = Assembly::new(&no_files);
-    let mesh = read(bytes, file)?;
+    let (mesh, origin) = read(bytes, file)?;
     assembly.add_material(materials::by_name("default"));
     let place = Place::of(file);
     if let Some(mesh) = assembly.add_mesh(mesh, &place) {
+        assembly.set_origin(mesh, origin);
         assembly.add_instance(mesh, DAffine3::IDENTITY, &place);
     }
     assembly.finish(file, true)
 }
 
-fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
+/// Returns the mesh, and the position from which it counts its coordinates, metres.
+fn read(bytes: &[u8], file: &Path) -> Result<(Mesh, DVec3), Fault> {
     let mut reader = Reader::new(bytes);
     let header = Parser::<Skipped>::new()
         .read_header(&mut reader)
@@ -73,7 +76,9 @@ fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
 
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mesh = Mesh { name, ..Mesh::default() };
-    mesh.positions = vertices.iter().map(|v| v.position.map(|c| c as f32)).collect();
+    let positions: Vec<DVec3> = vertices.iter().map(|v| v.position.into()).collect();
+    let origin = positions.first().map_or(DVec3::ZERO, |&first| assemble::origin_for(first));
+    mesh.positions = positions.iter().map(|&p| (p - origin).as_vec3().to_array()).collect();
     for (index, face) in faces.iter().enumerate() {
         if let Some(&corner) = face.corners.iter().find(|&&c| c as usize >= vertices.len()) {
             let problem = Problem::IndexOutOfRange {
@@ -84,11 +89,12 @@ fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
             };
             return Err(Fault::new(Place::element(file, format!("face {index}")), problem));
         }
-        let Some((&first, rest)) = face.corners.split_first() else { continue };
-        mesh.triangles.extend(rest.windows(2).map(|pair| [first, pair[0], pair[1]]));
+        let corners: Vec<DVec3> = face.corners.iter().map(|&c| positions[c as usize]).collect();
+        let triangles = polygon::triangles(&corners);
+        mesh.triangles.extend(triangles.iter().map(|t| t.map(|corner| face.corners[corner])));
     }
     mesh.triangle_materials = vec![0; mesh.triangles.len()];
-    Ok(mesh)
+    Ok((mesh, origin))
 }
 
 /// Possible names of the property that lists a face's corners.
@@ -271,6 +277,18 @@ mod tests {
             assert_eq!(scene.meshes[0].positions, mesh.positions);
             assert_eq!(scene.meshes[0].triangles, mesh.triangles);
         }
+    }
+
+    /// In `f32`, coordinates in a UTM grid have steps of half a metre.
+    #[test]
+    fn map_coordinates_keep_their_precision() {
+        let header = HEADER.replace("float x", "double x").replace("short z", "float z");
+        let body = "448000.1 5411000.3 9 0\n448001 5411000.3 9 0\n448001 5411001.5 9 0\n\
+                    448000.1 5411001.5 9 2\n4 0 1 2 3\n7\n";
+        let scene = load(&format!("{header}{body}")).unwrap();
+        let [low, high] = scene.extents();
+        assert!((low - DVec3::new(448_000.1, 5_411_000.3, 0.0)).length() < 1e-6, "{low}");
+        assert!((high - DVec3::new(448_001.0, 5_411_001.5, 2.0)).length() < 1e-6, "{high}");
     }
 
     #[test]

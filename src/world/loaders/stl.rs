@@ -1,8 +1,8 @@
 //! STL meshes, ascii and binary; z up, metres.
 //!
 //! Normals are ignored, and corners at the same position are merged. STL has no materials, so the default grey is
-//! used. A file is binary if its length matches the count in its header, even if it begins with `solid`. ASCII files
-//! can contain several solids, in upper or lower case.
+//! used. A file that begins with `solid` is binary if its length matches the count in its header, or if a NUL is near
+//! its start. ASCII files can contain several solids, in upper or lower case.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -41,6 +41,8 @@ pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
 
 /// Length of a binary file's header, with the count of triangles at its end, bytes.
 const HEADER_BYTES: usize = 84;
+/// Length of the part of a file that is searched for a NUL, bytes.
+const SEARCHED_BYTES: usize = 512;
 /// Length of a triangle in a binary file, bytes.
 const TRIANGLE_BYTES: u64 = 50;
 
@@ -53,7 +55,8 @@ fn binary_length(bytes: &[u8]) -> Option<u64> {
 fn is_ascii(bytes: &[u8]) -> bool {
     let word = bytes.trim_ascii_start();
     let begins = word.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"solid"));
-    begins && binary_length(bytes) != Some(bytes.len() as u64)
+    let has_nul = bytes[..bytes.len().min(SEARCHED_BYTES)].contains(&0);
+    begins && !has_nul && binary_length(bytes) != Some(bytes.len() as u64)
 }
 
 fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
@@ -143,6 +146,10 @@ impl<'a> Lines<'a> {
             self.rest = rest;
             self.number += 1;
             let line = line.trim().to_lowercase();
+            // Normals are ignored, and some programs write `nan(ind)` for those of degenerate triangles.
+            if line.split_whitespace().take(2).eq(["facet", "normal"]) {
+                return Some("facet normal 0 0 0\n".into());
+            }
             if !line.starts_with("solid") && !line.starts_with("endsolid") {
                 return Some(line + "\n");
             }
@@ -219,6 +226,16 @@ mod tests {
             assert_eq!(scene.materials[0].reflectance, materials::DEFAULT_REFLECTANCE);
             assert_eq!(scene.ground.len(), 1);
         }
+        let mut longer = binary(b"solid tool", &triangles);
+        longer.push(b'\n');
+        assert_eq!(load(&longer).unwrap().meshes[0].triangles.len(), 2);
+    }
+
+    #[test]
+    fn normals_need_not_be_numbers() {
+        let odd = FACET.replace("0 0 1", "-nan(ind) -nan(ind) -nan(ind)");
+        let scene = load(format!("solid x\n{odd}endsolid\n").as_bytes()).unwrap();
+        assert_eq!(scene.meshes[0].triangles, [[0, 1, 2]]);
     }
 
     #[test]

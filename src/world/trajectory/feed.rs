@@ -6,6 +6,8 @@
 //! The pose of a slower datagram is extrapolated by the datagram's delay. If nothing arrives for
 //! [`FeedConfig::hold_after_ns`], the body stops at its position at that time.
 //!
+//! Datagrams contain no accelerations. They are computed from the change between the last two twists.
+//!
 //! This module opens no socket; the engine passes the datagrams in.
 
 use std::collections::VecDeque;
@@ -69,6 +71,10 @@ struct Sample {
     velocity_m_s: DVec3,
     /// Angular rate, Body frame.
     rate_rad_s: DVec3,
+    /// Change of `velocity_m_s` per second since the previous pose; zero without a previous pose.
+    velocity_change_m_s2: DVec3,
+    /// Change of `rate_rad_s` per second since the previous pose; zero without a previous pose.
+    rate_change_rad_s2: DVec3,
 }
 
 /// A log entry that [`Feed::take_log`] has not returned yet.
@@ -188,6 +194,10 @@ pub struct FeedPose {
     pub velocity_m_s: DVec3,
     /// Angular rate from `at` on, Body frame.
     pub rate_rad_s: DVec3,
+    /// Change of `velocity_m_s` per second since the previous pose; zero without a previous pose.
+    pub velocity_change_m_s2: DVec3,
+    /// Change of `rate_rad_s` per second since the previous pose; zero without a previous pose.
+    pub rate_change_rad_s2: DVec3,
 }
 
 /// Poses that a copy of a feed does not have.
@@ -351,6 +361,15 @@ impl Feed {
             None => FeedEvent::First,
             Some(_) => FeedEvent::Pose,
         };
+        let velocity_m_s = DVec3::from_array(read.velocity_m_s);
+        let rate_rad_s = DVec3::from_array(read.angular_rate_rad_s);
+        // After a jump of the clock and after a hold, no earlier pose is stored.
+        let before = state.kept.back().filter(|before| before.source.time_ns < time_ns);
+        let [velocity_change_m_s2, rate_change_rad_s2] =
+            before.map_or([DVec3::ZERO; 2], |before| {
+                let dt = (time_ns - before.source.time_ns) as f64 * 1e-9;
+                [(velocity_m_s - before.velocity_m_s) / dt, (rate_rad_s - before.rate_rad_s) / dt]
+            });
         let sample = Arc::new(Sample {
             event,
             source: PoseSource { arrived, sender, sequence, time_ns },
@@ -359,8 +378,10 @@ impl Feed {
             serial: state.counts.poses,
             at: SimTime(at),
             pose: Transform::new(DVec3::from_array(read.position_m), turn),
-            velocity_m_s: DVec3::from_array(read.velocity_m_s),
-            rate_rad_s: DVec3::from_array(read.angular_rate_rad_s),
+            velocity_m_s,
+            rate_rad_s,
+            velocity_change_m_s2,
+            rate_change_rad_s2,
         });
         if let Some(log) = &mut state.log {
             if state.counts.poses == 1 && at > 0 {
@@ -462,6 +483,8 @@ impl Feed {
             world_from_body: sample.pose,
             velocity_m_s: sample.velocity_m_s,
             rate_rad_s: sample.rate_rad_s,
+            velocity_change_m_s2: sample.velocity_change_m_s2,
+            rate_change_rad_s2: sample.rate_change_rad_s2,
         };
         Some(FeedNews { oldest, poses: new.map(told).collect() })
     }
@@ -472,7 +495,7 @@ impl Feed {
         let mut state = self.state.write().expect("no holder panics");
         while state.kept.pop_front_if(|first| first.serial < news.oldest).is_some() {}
         state.kept.extend(news.poses.iter().map(|pose| {
-            let FeedPose { serial, at, arrived, world_from_body, velocity_m_s, rate_rad_s } = *pose;
+            let FeedPose { serial, at, arrived, .. } = *pose;
             let sender = self.config.listen;
             Arc::new(Sample {
                 event: FeedEvent::Pose,
@@ -481,9 +504,11 @@ impl Feed {
                 shown_told: AtomicU64::new(0),
                 serial,
                 at,
-                pose: world_from_body,
-                velocity_m_s,
-                rate_rad_s,
+                pose: pose.world_from_body,
+                velocity_m_s: pose.velocity_m_s,
+                rate_rad_s: pose.rate_rad_s,
+                velocity_change_m_s2: pose.velocity_change_m_s2,
+                rate_change_rad_s2: pose.rate_change_rad_s2,
             })
         }));
     }
@@ -528,12 +553,21 @@ impl Feed {
         if is_held {
             return at_rest(pose);
         }
+        let turning_m_s2 = sample.rate_rad_s.cross(sample.velocity_m_s);
         BodyState {
             world_from_body: pose,
             velocity_m_s: pose.direction(sample.velocity_m_s),
-            acceleration_m_s2: pose.direction(sample.rate_rad_s.cross(sample.velocity_m_s)),
+            acceleration_m_s2: pose.direction(turning_m_s2 + sample.velocity_change_m_s2),
             angular_rate_rad_s: sample.rate_rad_s,
         }
+    }
+
+    /// Angular acceleration at `t`, Body frame, rad/s²; zero for a body at rest.
+    pub fn angular_acceleration_rad_s2(&self, t: SimTime) -> DVec3 {
+        let is_moving =
+            |sample: &Arc<Sample>| t.0.saturating_sub(sample.at.0) <= self.config.hold_after_ns;
+        let sample = self.sample_at(t).filter(is_moving);
+        sample.map_or(DVec3::ZERO, |sample| sample.rate_change_rad_s2)
     }
 }
 

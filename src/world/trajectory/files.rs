@@ -181,7 +181,8 @@ pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
 /// Parses CSV with named columns.
 pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
     let text = text.trim_start_matches('\u{feff}');
-    let header = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    let is_header = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let header = text.lines().find(is_header).unwrap_or("");
     let count = |c: char| header.matches(c).count();
     let (commas, semicolons, tabs) = (count(','), count(';'), count('\t'));
     let delimiter = match semicolons.max(tabs) {
@@ -506,5 +507,7 @@ mod tests {
         assert!((forward - DVec3::Y).length() < 1e-12);
         let poses = parse_csv("x\ty\n1\t2\n").unwrap();
         assert_eq!((poses[0].time_s, poses[0].orientation), (None, None));
+        let poses = parse_csv("\u{feff}# by a logger, in metres\n\nx;y\n1;2\n").unwrap();
+        assert_eq!(poses[0].position_m, DVec3::new(1.0, 2.0, 0.0));
     }
 }

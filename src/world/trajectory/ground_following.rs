@@ -4,9 +4,11 @@
 //! quintic splines over the path. Waves shorter than the footprint are averaged deliberately, as tyres and springs
 //! do.
 
+use glam::DVec3;
+
 use super::path::{AngleJet, Extent};
 use super::spline::{BSpline, Fit, Grid};
-use crate::world::ground::GroundHeight;
+use crate::world::ground::{GroundHeight, OVERHEAD_M};
 
 /// Distance between knots, as a multiple of the footprint's length.
 const SPACING: f64 = 0.5;
@@ -45,21 +47,26 @@ pub struct NoGround;
 
 impl GroundProfile {
     /// Makes a motion follow the ground on wheels at the corners of a `footprint_m` (length, width). `place` returns
-    /// x, y and yaw (metres, radians) at a parameter. `m_per_unit` is the largest distance that the robot travels per
-    /// unit of the parameter.
+    /// position and yaw (metres, radians) at a parameter. `m_per_unit` is the largest distance that the robot travels
+    /// per unit of the parameter.
+    ///
+    /// The height of the first position selects one of several surfaces, see [`stance`]. From there on, the robot
+    /// stays on the surface on which it stands.
     ///
     /// Where any wheel has no ground, the robot is level at the last height; before the first ground, it has that
     /// ground's height.
     pub fn new(
-        place: impl Fn(f64) -> [f64; 3],
+        place: impl Fn(f64) -> (DVec3, f64),
         extent: Extent,
         m_per_unit: f64,
         ground: &dyn GroundHeight,
         footprint_m: [f64; 2],
     ) -> Result<Self, NoGround> {
-        let stance_at = |u: f64| {
-            let [x, y, yaw] = place(u);
-            stance(ground, footprint_m, [x, y, yaw])
+        let mut about_m = place(0.0).0.z;
+        let mut stance_at = |u: f64| {
+            let (position_m, yaw_rad) = place(u);
+            let [x, y, _] = position_m.to_array();
+            stance(ground, footprint_m, [x, y, yaw_rad], &mut about_m)
         };
         let wanted = SPACING * footprint_m[0] / m_per_unit;
         let (length, lap_factor) = match extent {
@@ -118,19 +125,26 @@ impl GroundProfile {
 }
 
 /// Plane through wheels at the corners of a footprint (length, width) at a position (x, y, yaw); `None` if a
-/// wheel has no ground.
+/// wheel has no ground. A surface more than [`OVERHEAD_M`] above `about_m` counts only if there is no lower one.
+///
+/// `about_m` becomes the height of the highest wheel, for the next position along the path. It is not the height of
+/// each wheel, because a wheel that leaves the edge of a bridge must return to the bridge.
 pub fn stance(
     ground: &dyn GroundHeight,
     [length_m, width_m]: [f64; 2],
     [x_m, y_m, yaw_rad]: [f64; 3],
+    about_m: &mut f64,
 ) -> Option<Stance> {
     let (sin, cos) = libm::sincos(yaw_rad);
+    let below_m = *about_m + OVERHEAD_M;
     let wheel = |ahead: f64, left: f64| {
-        ground.height_m(x_m + cos * ahead - sin * left, y_m + sin * ahead + cos * left)
+        let (x, y) = (x_m + cos * ahead - sin * left, y_m + sin * ahead + cos * left);
+        ground.height_under_m(x, y, below_m)
     };
     let (a, b) = (0.5 * length_m, 0.5 * width_m);
     let (front_left, front_right) = (wheel(a, b)?, wheel(a, -b)?);
     let (rear_left, rear_right) = (wheel(-a, b)?, wheel(-a, -b)?);
+    *about_m = front_left.max(front_right).max(rear_left).max(rear_right);
     let slope_ahead = (front_left + front_right - rear_left - rear_right) / (2.0 * length_m);
     let slope_left = (front_left + rear_left - front_right - rear_right) / (2.0 * width_m);
     // The body's x axis (cos p, 0, -sin p) and y axis (sin p sin r, cos r, cos p sin r), in axes aligned with the
@@ -143,16 +157,14 @@ pub fn stance(
 
 #[cfg(test)]
 mod tests {
-    use glam::DVec3;
-
     use super::*;
     use crate::config::rig::RobotConfig;
     use crate::frames::quat_from_rpy;
 
     const FOOTPRINT_M: [f64; 2] = RobotConfig::USUAL_FOOTPRINT_M;
 
-    fn place(u: f64) -> [f64; 3] {
-        [u, 0.0, 0.0]
+    fn place(u: f64) -> (DVec3, f64) {
+        (DVec3::X * u, 0.0)
     }
 
     struct Plane;
@@ -167,7 +179,7 @@ mod tests {
         let normal = DVec3::new(-0.3, 0.2, 1.0).normalize();
         for i in 0..12 {
             let yaw = f64::from(i) * 0.55;
-            let stance = stance(&Plane, FOOTPRINT_M, [3.0, -4.0, yaw]).unwrap();
+            let stance = stance(&Plane, FOOTPRINT_M, [3.0, -4.0, yaw], &mut 0.0).unwrap();
             let up = quat_from_rpy(stance.roll_rad, stance.pitch_rad, yaw) * DVec3::Z;
             assert!((up - normal).length() < 1e-12, "{up} {normal}");
             assert!((stance.z_m - 2.7).abs() < 1e-12);
@@ -207,6 +219,41 @@ mod tests {
         };
         let (short, long) = (highest(FOOTPRINT_M), highest([5.1, 2.6]));
         assert!(short > 0.06 && long < 0.02, "{short} {long}");
+    }
+
+    /// The plane z = 0, and a slab at z = 4 m over x = 10 m to 20 m and y up to 0.1 m.
+    struct Bridge;
+    impl GroundHeight for Bridge {
+        fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
+            self.height_under_m(x_m, y_m, f64::INFINITY)
+        }
+
+        fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
+            let is_slab = (10.0..=20.0).contains(&x_m) && y_m <= 0.1 && below_m >= 4.0;
+            Some(if is_slab { 4.0 } else { 0.0 })
+        }
+    }
+
+    #[test]
+    fn a_robot_below_a_bridge_stays_there_and_one_on_it_stays_on_it() {
+        let driven = |from_m: f64, z_m: f64| {
+            let place = |u: f64| (DVec3::new(from_m + u, -1.0, z_m), 0.0);
+            GroundProfile::new(place, Extent::Open(7.0), 1.0, &Bridge, FOOTPRINT_M).unwrap()
+        };
+        let (below, above) = (driven(5.0, 0.0), driven(12.0, 4.2));
+        for u in 0..=70 {
+            let ([z, ..], roll, pitch) = below.at(0.1 * f64::from(u));
+            assert!(z.abs() < 1e-9 && roll[0].abs() < 1e-9 && pitch[0].abs() < 1e-9, "{u} {z}");
+            let ([z, ..], ..) = above.at(0.1 * f64::from(u));
+            assert!((z - 4.0).abs() < 1e-6, "{u} {z}");
+        }
+        // Two wheels leave the edge of the slab, and return.
+        let mut about_m = 4.0;
+        let height_m = |y: f64| {
+            let stance = stance(&Bridge, FOOTPRINT_M, [15.0, y, 0.0], &mut about_m);
+            stance.unwrap().z_m
+        };
+        assert_eq!([-1.0, 0.0, -1.0].map(height_m), [4.0, 2.0, 4.0]);
     }
 
     #[test]

@@ -189,8 +189,8 @@ fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Ve
     all
 }
 
-/// Level orientations along the path: the direction between positions `step_m` apart, interpolated over time.
-/// A robot at rest keeps its heading.
+/// Level orientations along the path: the direction between positions `step_m` apart, interpolated over the distance
+/// from the first of them. A robot at rest keeps its heading.
 fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
     let places: Vec<DVec3> = poses.iter().map(|p| p.position_m.with_z(0.0)).collect();
     let anchors = thin(&places, false, step_m);
@@ -219,16 +219,42 @@ fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
             None => yaw,
         });
     }
-    let mut k = 0;
-    poses
+    let (mut k, mut share) = (0, 0.0_f64);
+    places
         .iter()
-        .map(|pose| {
-            while k + 2 < count && poses[anchors[k + 1]].time_s <= pose.time_s {
-                k += 1;
+        .enumerate()
+        .map(|(i, place)| {
+            while k + 2 < count && anchors[k + 1] <= i {
+                (k, share) = (k + 1, 0.0);
             }
-            let (from, to) = (poses[anchors[k]].time_s, poses[anchors[k + 1]].time_s);
-            let share = ((pose.time_s - from) / (to - from)).clamp(0.0, 1.0);
+            let (from, to) = (places[anchors[k]], places[anchors[k + 1]]);
+            // The share never decreases, so that noise of the positions does not turn a robot at rest back and forth.
+            let reached = place.distance(from) / from.distance(to).max(f64::MIN_POSITIVE);
+            share = share.max(reached).min(1.0);
             quat_from_rpy(0.0, 0.0, yaws[k] + (yaws[k + 1] - yaws[k]) * share)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_robot_that_stands_in_a_bend_keeps_its_heading() {
+        // 10 m east, a minute of rest, 10 m north; 1 m/s, 10 poses per second.
+        let ways_m = (0..=100).chain([100; 600]).chain(101..=200).map(|i| 0.1 * f64::from(i));
+        let pose = |(i, way_m): (u32, f64)| TimedPose {
+            time_s: 0.1 * f64::from(i),
+            position_m: DVec3::new(way_m.min(10.0), (way_m - 10.0).max(0.0), 0.0),
+            orientation: None,
+        };
+        let poses: Vec<TimedPose> = (0..).zip(ways_m).map(pose).collect();
+        let quats = headings(&poses, false, 0.5);
+        let stands = &quats[100..=700];
+        assert!(stands.iter().all(|quat| *quat == stands[0]), "{} {}", stands[0], stands[600]);
+        let faces = |quat: DQuat, along: DVec3| (quat * DVec3::X - along).length() < 1e-9;
+        assert!(faces(quats[50], DVec3::X) && faces(quats[750], DVec3::Y));
+        assert!(faces(quats[0], DVec3::X) && faces(quats[800], DVec3::Y));
+    }
 }

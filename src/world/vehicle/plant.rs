@@ -15,7 +15,7 @@ use crate::frames::Transform;
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 use crate::world::body_state::ShownPose;
-use crate::world::ground::GroundHeight;
+use crate::world::ground::{GroundHeight, OVERHEAD_M};
 use crate::world::raycast::RayCaster;
 
 /// Half of a step, seconds.
@@ -27,8 +27,6 @@ const IMPACT_S: f64 = 0.01;
 /// Duration that a search covers, seconds: the time until the next search, the time in which the body stops, and a
 /// margin for acceleration.
 const AHEAD_S: f64 = LOOK_NS as f64 * 1e-9 + IMPACT_S + 0.01;
-/// Height above a wheel up to which a surface counts as ground, metres. Roofs and tree crowns are higher.
-const OVERHEAD_M: f64 = 0.5;
 /// Largest number of waiting commands. A robot's computer sends only a few at a time.
 const MOST_PENDING: usize = 1 << 16;
 /// Smallest cosine of the body's slope that the kinematics use.

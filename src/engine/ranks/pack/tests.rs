@@ -18,6 +18,8 @@ fn pose(place: f64) -> FeedPose {
         world_from_body: Transform::from_components([place, 2.0, 3.0, 0.1, 0.2, 0.3, 0.927_361_8]),
         velocity_m_s: [1.0, -0.0, 2.0].into(),
         rate_rad_s: [0.1, 0.2, f64::MIN_POSITIVE].into(),
+        velocity_change_m_s2: [0.3, -0.4, 0.5].into(),
+        rate_change_rad_s2: [-0.6, 0.7, 0.8].into(),
     }
 }
 

@@ -217,8 +217,11 @@ fn wrong_files_are_told() {
         ),
         (
             r#"{ "nodes": [{ "mesh": 0, "scale": [1, 0, 1] }] }"#,
-            "d/s.gltf: nodes[0]: has a transform without volume: no scale may be zero, no axes may \
-             coincide",
+            "d/s.gltf: has no triangle with an area; lidars detect only triangles",
+        ),
+        (
+            r#"{ "nodes": [{ "mesh": 0, "rotation": [0, 0, 0, 0] }] }"#,
+            "d/s.gltf: nodes[0]: has a transform with numbers that are not finite",
         ),
         (
             r#"{ "extensionsRequired": ["KHR_draco_mesh_compression"] }"#,
@@ -301,4 +304,95 @@ fn impossible_parameters_are_taken_as_the_nearest() {
             "pbrMetallicRoughness": { "metallicFactor": 7, "roughnessFactor": -1 } }"#,
     );
     assert_eq!(material.materials[0].finish, Finish::Mirror { share: 1.0 });
+}
+
+/// glTF 2.0 describes a scale of zero as the mechanism to animate visibility.
+#[test]
+fn hidden_nodes_and_meshes_without_area_do_not_prevent_loading() {
+    let text = document(
+        r#"{ "extensionsUsed": ["EXT_mesh_gpu_instancing"],
+            "meshes": [
+                { "primitives": [{ "attributes": { "POSITION": 0 }, "indices": 2 }] },
+                { "primitives": [{ "attributes": { "POSITION": 0 }, "indices": 3 }] }
+            ],
+            "accessors": [
+                { "bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3",
+                  "min": [0, 0, 0], "max": [1, 1, 0] },
+                { "bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC2" },
+                { "bufferView": 2, "componentType": 5123, "count": 3, "type": "SCALAR" },
+                { "bufferView": 0, "componentType": 5123, "count": 3, "type": "SCALAR" }
+            ],
+            "nodes": [
+                { "mesh": 0, "scale": [0, 0, 0] },
+                { "mesh": 0, "scale": [1, 1, 0], "children": [4] },
+                { "mesh": 1 },
+                { "mesh": 0 },
+                { "mesh": 0, "rotation": [0.36, 0.48, 0, 0.8] }
+            ],
+            "scenes": [{ "nodes": [0, 1, 2, 3] }] }"#,
+    )
+    .to_string();
+    let (document, blob) = open(text.as_bytes(), Path::new("s.gltf")).unwrap();
+    let files = Memory::default().with("my mesh.bin", buffer());
+    let mut loader = Loader::new(&document, Path::new("s.gltf"), &files);
+    loader.load(blob);
+    assert_eq!(
+        loader.assembly.warnings(),
+        [
+            "s.gltf: `EXT_mesh_gpu_instancing` is not supported; each node has one copy of its \
+             mesh",
+            "s.gltf: nodes[0]: a node has a transform without volume: its mesh is left out (the \
+             first of 3)",
+            "s.gltf: meshes[1]: 1 triangles without area are left out",
+        ]
+    );
+    let scene = loader.assembly.finish(Path::new("s.gltf"), true).unwrap();
+    assert_eq!((scene.meshes.len(), scene.instances.len()), (1, 1));
+}
+
+#[test]
+fn specular_glossiness_materials_have_their_own_colour() {
+    let look = |pbr: &str| {
+        let scene = with_material(&format!(
+            r#"{{ "extensions": {{ "KHR_materials_pbrSpecularGlossiness": {{ {pbr} }} }} }}"#
+        ));
+        (scene.materials[0].reflectance, scene.materials[0].finish)
+    };
+    let red = r#""diffuseFactor": [0.1, 0, 0, 1]"#;
+    assert_eq!(look(&format!(r#"{red}, "glossinessFactor": 0"#)), (0.1, Finish::Matt));
+    let (reflectance, finish) = look(&format!(r#"{red}, "glossinessFactor": 0.5"#));
+    assert_eq!(reflectance, 0.1);
+    assert!(matches!(finish, Finish::Glossy { exponent: 7.5, .. }), "{finish:?}");
+    let scene = textured(
+        r#"{ "extensions": { "KHR_materials_pbrSpecularGlossiness": {
+            "diffuseTexture": { "index": 0 } } } }"#,
+    );
+    assert!(scene.materials[0].reflectance_map.is_some());
+}
+
+/// The positions serve as colours: their mean is 1/3, 1/3, 0.
+#[test]
+fn vertex_colours_multiply_the_base_colour() {
+    let reflectances = |material: &str| -> Vec<f32> {
+        let scene = load(&format!(
+            r#"{{ "materials": [
+                {{ "pbrMetallicRoughness": {{ "baseColorFactor": [0.6, 1, 1, 1] }} }}],
+                "meshes": [{{ "primitives": [
+                {{ "attributes": {{ "POSITION": 0, "COLOR_0": 0 }} {material} }},
+                {{ "attributes": {{ "POSITION": 0 }} {material} }}] }}] }}"#
+        ));
+        scene.unwrap().materials.iter().map(|material| material.reflectance).collect()
+    };
+    let third = 1.0f32 / 3.0;
+    assert_eq!(reflectances(r#", "material": 0"#), [0.6 * third, 0.6]);
+    assert_eq!(reflectances(""), [third, materials::DEFAULT_REFLECTANCE]);
+    let wrong = load(
+        r#"{ "meshes": [{ "primitives": [
+            { "attributes": { "POSITION": 0, "COLOR_0": 1 } }] }] }"#,
+    );
+    assert_eq!(
+        wrong.unwrap_err(),
+        "d/s.gltf: meshes[0]: expected three or four floats, bytes or shorts for vertex colours, \
+         got accessor 1 of F32 Vec2, 3"
+    );
 }

@@ -51,6 +51,43 @@ fn a_constant_twist_is_a_circle() {
 }
 
 #[test]
+fn accelerations_are_the_changes_between_the_last_two_poses() {
+    let feed = feed();
+    // Faces north, speeds up by 3 m/s² and starts to turn by 2 rad/s².
+    let half = 0.5_f64.sqrt();
+    let faster = |sequence, time_ms: u64| PoseTwist {
+        orientation_xyzw: [0.0, 0.0, half, half],
+        velocity_m_s: [3e-3 * time_ms as f64, 0.0, 0.0],
+        angular_rate_rad_s: [0.0, 0.0, 2e-3 * time_ms as f64],
+        ..pose(sequence, time_ms)
+    };
+    let accelerations = |at_ms: u64| {
+        let at = SimTime(at_ms * MS);
+        (feed.state(at).acceleration_m_s2, feed.angular_acceleration_rad_s2(at))
+    };
+    assert_eq!(accelerations(5), (DVec3::ZERO, DVec3::ZERO));
+    take(&feed, 100, faster(1, 0)).unwrap();
+    assert_eq!(accelerations(105), (DVec3::ZERO, DVec3::ZERO), "there is no previous pose");
+    // The datagram is late, and the one before it is lost.
+    take(&feed, 125, faster(3, 20)).unwrap();
+    assert_eq!(accelerations(120), (DVec3::ZERO, DVec3::ZERO), "the second pose applies later");
+    let (linear, angular) = accelerations(125);
+    assert!((angular - DVec3::Z * 2.0).length() < 1e-9, "{angular}");
+    // 0.06 m/s and 0.04 rad/s: the centripetal part is small.
+    assert!((linear - DVec3::Y * 3.0).length() < 4e-3, "{linear}");
+    // The sender's time stops: there is no duration to divide by.
+    take(&feed, 135, faster(4, 20)).unwrap();
+    let (linear, angular) = accelerations(135);
+    assert!(linear.length() < 4e-3 && angular == DVec3::ZERO, "{linear} {angular}");
+    take(&feed, 145, faster(5, 40)).unwrap();
+    assert!(accelerations(145).1.z > 1.9);
+    assert_eq!(accelerations(700), (DVec3::ZERO, DVec3::ZERO), "the body is held");
+    assert!(feed.has_just_stopped(SimTime(700 * MS)));
+    take(&feed, 710, faster(6, 700)).unwrap();
+    assert_eq!(accelerations(710).1, DVec3::ZERO, "the first pose after a hold");
+}
+
+#[test]
 fn a_late_datagram_is_carried_on_from_when_it_was_true() {
     let feed = feed();
     let still = |n, ms, x| PoseTwist {

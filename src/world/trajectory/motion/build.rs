@@ -264,8 +264,9 @@ impl Trajectory {
                 ));
             }
             Base::Still { position_m, yaw_rad, stance: stands } => {
-                *stands = stance(ground, footprint_m, [position_m.x, position_m.y, *yaw_rad])
-                    .ok_or_else(nowhere)?;
+                let place = [position_m.x, position_m.y, *yaw_rad];
+                *stands =
+                    stance(ground, footprint_m, place, &mut position_m.z).ok_or_else(nowhere)?;
                 position_m.z = stands.z_m;
                 return Ok(());
             }
@@ -273,15 +274,12 @@ impl Trajectory {
                 let place = |s: f64| {
                     let position = path.at(s);
                     let (yaw, _) = path.heading(&position);
-                    [position.value.x, position.value.y, yaw[0]]
+                    (position.value, yaw[0])
                 };
                 GroundProfile::new(place, path.extent(), 1.0, ground, footprint_m)
             }
             Base::Recorded(recorded) => {
-                let place = |u: f64| {
-                    let position = recorded.position(u).value;
-                    [position.x, position.y, recorded.yaw(u)[0]]
-                };
+                let place = |u: f64| (recorded.position(u).value, recorded.yaw(u)[0]);
                 let length_s = recorded.length_s();
                 let count = 2 * recorded.spans();
                 let fastest = (0..=count)
