@@ -11,7 +11,7 @@ local field = {
     azimuth = ProtoField.double("velodyne.azimuth_deg", "Azimuth of the first block (deg)"),
     last_azimuth = ProtoField.double("velodyne.last_azimuth_deg", "Azimuth of the last block (deg)"),
     returns = ProtoField.uint16("velodyne.returns", "Returns"),
-    nearest = ProtoField.double("velodyne.nearest_m", "Nearest return (m, by 2 mm)"),
+    nearest = ProtoField.double("velodyne.nearest_m", "Nearest return (m)"),
     time = ProtoField.double("velodyne.time_s", "Time past the hour (s)"),
     mode = ProtoField.uint8("velodyne.mode", "Return mode, or status type of an HDL-64E", base.HEX,
         { [0x37] = "strongest", [0x38] = "last", [0x39] = "dual" }),
@@ -21,6 +21,15 @@ local field = {
 data.fields = { field.azimuth, field.last_azimuth, field.returns, field.nearest, field.time, field.mode, field.product }
 
 local BLOCKS, BLOCK_BYTES, CHANNELS = 12, 100, 32
+
+-- Metres per count of a distance: VLP-32C and VLS-128 count 4 mm. An HDL-64E has status bytes instead of the return mode
+-- and the product, but its blocks alternate between two banks.
+local function unit_m(buffer)
+    local mode, product = buffer(1204, 1):uint(), buffer(1205, 1):uint()
+    local is_hdl64e = buffer(BLOCK_BYTES + 1, 1):uint() == 0xdd and buffer(2 * BLOCK_BYTES + 1, 1):uint() == 0xee
+    local is_coarse = mode >= 0x37 and mode <= 0x39 and (product == 0x28 or product == 0xa1)
+    return is_coarse and not is_hdl64e and 0.004 or 0.002
+end
 
 function data.dissector(buffer, pinfo, tree)
     if buffer:len() ~= 1206 or buffer(1, 1):uint() < 0xbb then return 0 end
@@ -43,7 +52,7 @@ function data.dissector(buffer, pinfo, tree)
     details:add(field.azimuth, buffer(2, 2), first)
     details:add(field.last_azimuth, buffer(BLOCK_BYTES * (BLOCKS - 1) + 2, 2), last)
     details:add(field.returns, returns)
-    if nearest then details:add(field.nearest, nearest * 0.002) end
+    if nearest then details:add(field.nearest, nearest * unit_m(buffer)) end
     details:add(field.time, buffer(1200, 4), time_s)
     details:add(field.mode, buffer(1204, 1))
     details:add(field.product, buffer(1205, 1))

@@ -1,6 +1,6 @@
 //! Reads ROS 2 bags: the messages of a SQLite (`.db3`) or MCAP file, in order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::os::unix::ffi::OsStrExt as _;
@@ -68,7 +68,7 @@ fn attachment_head(data: &[u8]) -> Option<usize> {
 }
 
 /// A topic of a bag.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Topic {
     /// Name of the topic.
     pub name: String,
@@ -80,6 +80,8 @@ pub struct Topic {
     pub qos: String,
     /// Definition of the message type; empty if the bag lacks it.
     pub definition: Vec<u8>,
+    /// Encoding of the definition, such as `ros2msg`; empty if the bag lacks the definition.
+    pub definition_encoding: String,
 }
 
 /// A recorded message of a bag.
@@ -87,8 +89,12 @@ pub struct Topic {
 pub struct Message {
     /// Number of the topic, for [`Bag::topic`].
     pub topic: u64,
+    /// Number that the sender gave the message; 0 if unknown.
+    pub sequence: u32,
     /// Time when the message was recorded, nanoseconds of POSIX time.
     pub unix_ns: i128,
+    /// Time when the message was sent, nanoseconds of POSIX time; equal to `unix_ns` if unknown.
+    pub publish_ns: i128,
     /// Bytes of the message.
     pub data: Vec<u8>,
 }
@@ -107,7 +113,9 @@ enum Inner<'a> {
 struct Mcap<'a> {
     input: Box<dyn Read + 'a>,
     reader: LinearReader,
-    schemas: HashMap<u16, (String, Vec<u8>)>,
+    /// Type name, encoding and bytes of each definition.
+    schemas: HashMap<u16, (String, String, Vec<u8>)>,
+    left_out: BTreeMap<String, u64>,
     has_data_end: bool,
 }
 
@@ -155,14 +163,16 @@ impl<'a> Bag<'a> {
                 )
                 .optional()?
                 .is_some();
-            let mut definitions: HashMap<String, Vec<u8>> = HashMap::new();
+            let mut definitions: HashMap<String, (String, Vec<u8>)> = HashMap::new();
             if has_definitions {
                 let mut rows = connection.prepare(
-                    "SELECT topic_type, encoded_message_definition FROM message_definitions",
+                    "SELECT topic_type, encoding, encoded_message_definition \
+                     FROM message_definitions",
                 )?;
                 let mut rows = rows.query([])?;
                 while let Some(row) = rows.next()? {
-                    definitions.insert(row.get(0)?, row.get::<_, String>(1)?.into_bytes());
+                    let definition = row.get::<_, String>(2)?.into_bytes();
+                    definitions.insert(row.get(0)?, (row.get(1)?, definition));
                 }
             }
             let mut rows = connection.prepare(
@@ -171,12 +181,15 @@ impl<'a> Bag<'a> {
             let mut rows = rows.query([])?;
             while let Some(row) = rows.next()? {
                 let type_name: String = row.get(2)?;
+                let (definition_encoding, definition) =
+                    definitions.get(&type_name).cloned().unwrap_or_default();
                 let topic = Topic {
                     name: row.get(1)?,
+                    type_name,
                     encoding: row.get(3)?,
                     qos: row.get(4)?,
-                    definition: definitions.get(&type_name).cloned().unwrap_or_default(),
-                    type_name,
+                    definition,
+                    definition_encoding,
                 };
                 topics.insert(row.get::<_, i64>(0)?.cast_unsigned(), topic);
             }
@@ -191,7 +204,8 @@ impl<'a> Bag<'a> {
     pub fn mcap(input: Box<dyn Read + 'a>) -> Result<Self, BagError> {
         let mut reader = mcap_reader();
         reader.add_decompressor(Zstd::default())?;
-        let mcap = Mcap { input, reader, schemas: HashMap::new(), has_data_end: false };
+        let (schemas, left_out) = Default::default();
+        let mcap = Mcap { input, reader, schemas, left_out, has_data_end: false };
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
@@ -199,6 +213,15 @@ impl<'a> Bag<'a> {
     /// the topic's channel has not been read yet.
     pub fn topic(&self, number: u64) -> Option<&Topic> {
         self.topics.get(&number)
+    }
+
+    /// Numbers of the records read so far that are neither messages nor about messages: attachments, by name, and
+    /// metadata. Empty for SQLite.
+    pub fn left_out(&self) -> BTreeMap<String, u64> {
+        match &self.inner {
+            Inner::Sqlite { .. } => BTreeMap::new(),
+            Inner::Mcap(mcap) => mcap.left_out.clone(),
+        }
     }
 
     /// The next message; `None` at the end.
@@ -216,7 +239,9 @@ impl<'a> Bag<'a> {
                     let data = row.get_ref(3)?.as_blob()?.to_vec();
                     let topic = row.get::<_, i64>(1)?.cast_unsigned();
                     let unix_ns = row.get::<_, i64>(2)?.into();
-                    Ok((row.get(0)?, Message { topic, unix_ns, data }))
+                    let message =
+                        Message { topic, sequence: 0, unix_ns, publish_ns: unix_ns, data };
+                    Ok((row.get(0)?, message))
                 });
                 let Some((id, message)) = found.optional()? else { return Ok(None) };
                 *last = id;
@@ -243,11 +268,12 @@ impl Mcap<'_> {
             };
             match mcap_record(opcode, data)? {
                 Record::Schema { header, data } => {
-                    self.schemas.insert(header.id, (header.name, data.into_owned()));
+                    let schema = (header.name, header.encoding, data.into_owned());
+                    self.schemas.insert(header.id, schema);
                 }
                 Record::Channel(channel) => {
                     let schema = self.schemas.get(&channel.schema_id).cloned();
-                    let (type_name, definition) = schema.unwrap_or_default();
+                    let (type_name, definition_encoding, definition) = schema.unwrap_or_default();
                     let qos = channel.metadata.get("offered_qos_profiles").cloned();
                     let topic = Topic {
                         name: channel.topic,
@@ -255,15 +281,25 @@ impl Mcap<'_> {
                         encoding: channel.message_encoding,
                         qos: qos.unwrap_or_default(),
                         definition,
+                        definition_encoding,
                     };
                     topics.insert(channel.id.into(), topic);
                 }
                 Record::Message { header, data } => {
                     return Ok(Some(Message {
                         topic: header.channel_id.into(),
+                        sequence: header.sequence,
                         unix_ns: header.log_time.into(),
+                        publish_ns: header.publish_time.into(),
                         data: data.into_owned(),
                     }));
+                }
+                Record::Attachment { header, .. } => {
+                    *self.left_out.entry(format!("attachment {}", header.name)).or_default() += 1;
+                }
+                // ROS 2 writes its own metadata into every file; they describe only that file.
+                Record::Metadata(metadata) if metadata.name != "rosbag2" => {
+                    *self.left_out.entry(format!("metadata {}", metadata.name)).or_default() += 1;
                 }
                 Record::DataEnd(_) => self.has_data_end = true,
                 _ => {}

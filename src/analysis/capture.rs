@@ -187,14 +187,11 @@ impl<'a> CaptureReader<'a> {
                 Err(error) => return Some(Err(broken(error, Some(self.packets)))),
             };
             self.packets += 1;
-            let link = match self.fragments.take(link, unix_ns, &self.frame) {
-                Outcome::Whole => link,
+            match self.fragments.take(link, unix_ns, &self.frame) {
+                Outcome::Whole => {}
                 Outcome::Kept => continue,
-                Outcome::Completed(link, frame) => {
-                    self.frame = frame;
-                    link
-                }
-            };
+                Outcome::Completed(frame) => self.frame = frame,
+            }
             return Some(Ok(Captured { number: self.packets, unix_ns, link, frame: &self.frame }));
         }
     }
@@ -402,15 +399,26 @@ mod tests {
     }
 
     /// A pcap file with a datagram of `len` bytes in IP fragments of `step` bytes. `order` has the indices of the
-    /// fragments in the order of their frames.
+    /// fragments in the order of their frames. The link type is raw IP.
     fn fragmented(len: usize, step: usize, order: &[usize]) -> Vec<u8> {
+        fragmented_on((LinkType::RAW, &[]), len, step, order)
+    }
+
+    /// Like [`fragmented`], with another link type and its header.
+    fn fragmented_on(
+        (link, link_header): (LinkType, &[u8]),
+        len: usize,
+        step: usize,
+        order: &[usize],
+    ) -> Vec<u8> {
         let payload: Vec<u8> = (0..len).map(|at| at as u8).collect();
         let udp_len = (8 + len) as u16;
         let mut whole = [7502u16.to_be_bytes(), 7502u16.to_be_bytes()].concat();
         whole.extend([udp_len.to_be_bytes(), [0, 0]].concat());
         whole.extend(&payload);
         let mut file = vec![0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        file.extend([0, 0, 4, 0, 101, 0, 0, 0]);
+        file.extend([0, 0, 4, 0]);
+        file.extend(link.0.to_le_bytes());
         let parts: Vec<_> = whole.chunks(step).collect();
         for (nth, part) in order.iter().enumerate() {
             let more = u16::from(*part + 1 < parts.len()) << 13;
@@ -421,9 +429,10 @@ mod tests {
             ip.extend([[0x12, 0x34], flags.to_be_bytes(), [64, 17], [0, 0]].concat());
             ip.extend([10, 0, 0, 1, 10, 0, 0, 2]);
             ip.extend(parts[*part]);
-            let length = (ip.len() as u32).to_le_bytes();
+            let length = ((link_header.len() + ip.len()) as u32).to_le_bytes();
             let fraction = (nth as u32).to_le_bytes();
             file.extend([[1, 0, 0, 0], fraction, length, length].concat());
+            file.extend(link_header);
             file.extend(ip);
         }
         file
@@ -445,6 +454,30 @@ mod tests {
             assert!(datagram.ipv4.unwrap().checksum_ok);
             assert!(reader.next_frame().is_none());
             assert!(reader.lost().is_none());
+        }
+    }
+
+    #[test]
+    fn a_datagram_of_fragments_keeps_its_link_type() {
+        use crate::wire::ethernet::Content;
+        let mut cooked = [0; 16];
+        cooked[14] = 8;
+        let mut tagged = [0; 18];
+        tagged[12..].copy_from_slice(&[0x81, 0, 0, 7, 8, 0]);
+        let kinds: [(LinkType, &[u8]); 4] = [
+            (LinkType::RAW, &[]),
+            (LinkType::NULL, &[2, 0, 0, 0]),
+            (LinkType::LINUX_SLL, &cooked),
+            (LinkType::ETHERNET, &tagged),
+        ];
+        for (link, header) in kinds {
+            let file = fragmented_on((link, header), 4000, 1480, &[0, 1, 2]);
+            let mut reader = CaptureReader::open(Source::Bytes(&file)).unwrap();
+            let captured = reader.next_frame().unwrap().unwrap();
+            assert_eq!((captured.link, &captured.frame[..header.len()]), (link, header));
+            let found = Content::find(captured.link, captured.frame);
+            let Ok(Content::Udp(datagram)) = found else { panic!("{link:?}: {found:?}") };
+            assert_eq!(datagram.payload.len(), 4000, "{link:?}");
         }
     }
 

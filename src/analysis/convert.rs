@@ -1,6 +1,7 @@
 //! Converts captures to pcap, MCAP or ROS 2 bags in SQLite. A pcap contains whole frames; a bag contains the payloads
-//! of datagrams, or all messages of another bag. Bytes and times are unchanged. Frames that the format cannot hold are
-//! omitted and counted.
+//! of datagrams, or all messages of another bag. Bytes and times are unchanged, but a SQLite bag has only the time at
+//! which a message was recorded. Frames that the format cannot hold are omitted and counted, and so are attachments and
+//! metadata of an MCAP file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -62,7 +63,7 @@ pub enum ConvertError {
 pub struct Converted {
     /// Number of frames in a new pcap; otherwise of datagrams or, from bag to bag, of messages.
     pub written: u64,
-    /// Numbers of omitted frames, by kind or reason.
+    /// Numbers of omitted frames, attachments and metadata, by kind or reason.
     pub left_out: BTreeMap<String, u64>,
     /// Counts of datagrams with wrong checksums, which were written unchanged.
     pub damage: Damage,
@@ -112,20 +113,23 @@ fn to_pcap(
     output: &dyn Fn(String) -> ConvertError,
 ) -> Result<Converted, ConvertError> {
     let mut converted = Converted::default();
+    let open = |file: File, link: LinkType| {
+        let header = PcapHeader {
+            snaplen: SNAP_LEN,
+            datalink: DataLink::from(link.0),
+            ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
+            ..PcapHeader::default()
+        };
+        let opened = PcapWriter::with_header(BufWriter::new(file), header);
+        opened.map_err(|error| output(error.to_string()))
+    };
     let mut file = Some(file);
     let mut writer: Option<(LinkType, PcapWriter<BufWriter<File>>)> = None;
     while let Some(captured) = reader.next_frame() {
         let captured = captured?;
         if let Some(file) = file.take() {
-            let header = PcapHeader {
-                snaplen: SNAP_LEN,
-                datalink: DataLink::from(captured.link.0),
-                ts_resolution: TsResolution::NanoSecond,
-                endianness: Endianness::Little,
-                ..PcapHeader::default()
-            };
-            let opened = PcapWriter::with_header(BufWriter::new(file), header);
-            writer = Some((captured.link, opened.map_err(|error| output(error.to_string()))?));
+            writer = Some((captured.link, open(file, captured.link)?));
         }
         let Some((link, writer)) = &mut writer else { continue };
         let time = u64::try_from(captured.unix_ns).ok().map(Duration::from_nanos);
@@ -147,7 +151,11 @@ fn to_pcap(
             converted.damage.count_checksums(&datagram);
         }
     }
-    if let Some((_, writer)) = writer {
+    let writer = match (writer, file) {
+        (None, Some(file)) => Some(open(file, LinkType::ETHERNET)?),
+        (writer, _) => writer.map(|(_, writer)| writer),
+    };
+    if let Some(writer) = writer {
         writer.into_writer().flush().map_err(|error| output(error.to_string()))?;
     }
     finish(reader, converted)
@@ -165,6 +173,7 @@ fn copy_messages(
         sink.write(&topic, &message).map_err(|error| output(error.to_string()))?;
         converted.written += 1;
     }
+    converted.left_out = bag.left_out();
     Ok(converted)
 }
 
@@ -212,8 +221,10 @@ fn wrap_datagrams(
             encoding: "cdr".to_owned(),
             qos: String::new(),
             definition: NEBULA_DEFINITION.as_bytes().to_vec(),
+            definition_encoding: "ros2msg".to_owned(),
         };
-        let message = Message { topic: 0, unix_ns: captured.unix_ns, data };
+        let unix_ns = captured.unix_ns;
+        let message = Message { topic: 0, sequence: 0, unix_ns, publish_ns: unix_ns, data };
         sink.write(&topic, &message).map_err(|error| output(error.to_string()))?;
         converted.written += 1;
         converted.damage.count_checksums(&datagram);
@@ -233,8 +244,8 @@ fn finish(reader: &CaptureReader<'_>, mut converted: Converted) -> Result<Conver
 
 /// A bag in one of the output formats.
 enum Sink {
-    Mcap { writer: Box<Writer<BufWriter<File>>>, channels: HashMap<String, u16> },
-    Sqlite { connection: Connection, topics: HashMap<String, i64> },
+    Mcap { writer: Box<Writer<BufWriter<File>>>, channels: HashMap<Topic, u16> },
+    Sqlite { connection: Connection, topics: HashMap<Topic, i64> },
 }
 
 /// Reason why a bag cannot be written.
@@ -270,12 +281,17 @@ impl Sink {
     fn write(&mut self, topic: &Topic, message: &Message) -> Result<(), SinkError> {
         match self {
             Self::Mcap { writer, channels } => {
-                let time = u64::try_from(message.unix_ns).map_err(|_| SinkError::Time)?;
-                let channel_id = match channels.get(&topic.name) {
+                let time = |ns: i128| u64::try_from(ns).map_err(|_| SinkError::Time);
+                let channel_id = match channels.get(topic) {
                     Some(known) => *known,
                     None => {
-                        let schema =
-                            writer.add_schema(&topic.type_name, "ros2msg", &topic.definition)?;
+                        let Topic { type_name, definition, definition_encoding, .. } = topic;
+                        let schema = match type_name.is_empty() && definition.is_empty() {
+                            true => 0,
+                            false => {
+                                writer.add_schema(type_name, definition_encoding, definition)?
+                            }
+                        };
                         let qos = ("offered_qos_profiles".to_owned(), topic.qos.clone());
                         let encoding = match &*topic.encoding {
                             "" => "cdr",
@@ -283,20 +299,31 @@ impl Sink {
                         };
                         let metadata = BTreeMap::from([qos]);
                         let id = writer.add_channel(schema, &topic.name, encoding, &metadata)?;
-                        channels.insert(topic.name.clone(), id);
+                        channels.insert(topic.clone(), id);
                         id
                     }
                 };
-                let header =
-                    MessageHeader { channel_id, sequence: 0, log_time: time, publish_time: time };
+                let header = MessageHeader {
+                    channel_id,
+                    sequence: message.sequence,
+                    log_time: time(message.unix_ns)?,
+                    publish_time: time(message.publish_ns)?,
+                };
                 writer.write_to_known_channel(&header, &message.data)?;
             }
             Self::Sqlite { connection, topics } => {
                 let time = i64::try_from(message.unix_ns).map_err(|_| SinkError::Time)?;
-                let id = match topics.get(&topic.name) {
+                let id = match topics.get(topic) {
                     Some(known) => *known,
                     None => {
-                        let Topic { name, type_name, encoding, qos, definition } = topic;
+                        let Topic {
+                            name,
+                            type_name,
+                            encoding,
+                            qos,
+                            definition,
+                            definition_encoding,
+                        } = topic;
                         connection.execute(
                             "INSERT INTO topics (name, type, serialization_format, \
                              offered_qos_profiles) VALUES (?1, ?2, ?3, ?4)",
@@ -307,11 +334,15 @@ impl Sink {
                             connection.execute(
                                 "INSERT INTO message_definitions (topic_type, encoding, \
                                  encoded_message_definition, type_description_hash) \
-                                 VALUES (?1, 'ros2msg', ?2, '')",
-                                params![type_name, String::from_utf8_lossy(definition)],
+                                 VALUES (?1, ?2, ?3, '')",
+                                params![
+                                    type_name,
+                                    definition_encoding,
+                                    String::from_utf8_lossy(definition)
+                                ],
                             )?;
                         }
-                        topics.insert(name.clone(), id);
+                        topics.insert(topic.clone(), id);
                         id
                     }
                 };
@@ -431,5 +462,66 @@ mod tests {
         let other = convert(&path("a.pcap"), &path("a.txt")).unwrap_err().to_string();
         assert!(other.ends_with("its name must end in .pcap, .mcap or .db3"), "{other}");
         assert!(!path("a.txt").exists());
+    }
+
+    #[test]
+    fn a_bag_keeps_descriptions_channels_numbers_and_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut writer = Writer::new(File::create(path("a.mcap")).unwrap()).unwrap();
+        let kinds = [("one/Type", "jsonschema", "json"), ("other/Type", "ros2idl", "cdr")];
+        for (place, (name, definition_encoding, encoding)) in kinds.into_iter().enumerate() {
+            let schema = writer.add_schema(name, definition_encoding, b"text").unwrap();
+            let channel_id =
+                writer.add_channel(schema, "/same", encoding, &BTreeMap::new()).unwrap();
+            let header = MessageHeader {
+                channel_id,
+                sequence: 7 + place as u32,
+                log_time: 2000,
+                publish_time: 1000,
+            };
+            writer.write_to_known_channel(&header, &[place as u8]).unwrap();
+        }
+        let attachment = mcap::Attachment {
+            log_time: 0,
+            create_time: 0,
+            name: "names.json".to_owned(),
+            media_type: "application/json".to_owned(),
+            data: b"{}".into(),
+        };
+        writer.attach(&attachment).unwrap();
+        writer.finish().unwrap();
+        let read = |name: &str| {
+            let mut bag = Bag::open(&path(name)).unwrap();
+            let mut all = Vec::new();
+            while let Some(message) = bag.next_message().unwrap() {
+                all.push((bag.topic(message.topic).unwrap().clone(), message));
+            }
+            all
+        };
+        let left_out = BTreeMap::from([("attachment names.json".to_owned(), 1)]);
+        for name in ["b.mcap", "b.db3"] {
+            let converted = convert(&path("a.mcap"), &path(name)).unwrap();
+            assert_eq!((converted.written, &converted.left_out), (2, &left_out), "{name}");
+            let (before, after) = (read("a.mcap"), read(name));
+            assert_eq!(after.len(), 2);
+            for ((topic, message), (own_topic, own)) in before.into_iter().zip(after) {
+                assert_eq!(own_topic, topic, "{name}");
+                assert_eq!((&own.data, own.unix_ns), (&message.data, message.unix_ns), "{name}");
+                if name == "b.mcap" {
+                    let more = (message.sequence, message.publish_ns);
+                    assert_eq!((own.sequence, own.publish_ns), more);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_capture_without_packets_becomes_a_pcap_without_packets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        PcapRecorder::create(&path("a.pcap"), header()).unwrap().finish().unwrap();
+        assert_eq!(convert(&path("a.pcap"), &path("b.pcap")).unwrap(), Converted::default());
+        assert!(datagrams(&path("b.pcap")).is_empty());
     }
 }

@@ -1,6 +1,8 @@
 //! Statistics of one sender's data packets: rate, completeness and directions.
 
-use super::gaps::{DEVICE_TOLERANCE, Gaps};
+use std::collections::VecDeque;
+
+use super::gaps::{DEVICE_TOLERANCE, Found, Gaps};
 use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 
 /// Largest number of packet errors that are kept as examples.
@@ -10,6 +12,14 @@ const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
 /// Packets count as missing if the capture times of two successive packets differ by more than this number of usual
 /// intervals. The limit is high, because the capturing host's clock jitters.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
+/// A packet counts as late if its timestamp is older than the newest one by at most this time, microseconds. An older
+/// timestamp means that the device's clock was set.
+const MAX_LATE_US: i64 = 100_000;
+/// Number of packets among which a copy is recognised: those of [`MAX_LATE_US`] from the fastest lidars.
+const MOST_RECENT: usize = 1024;
+/// A longer step between azimuths, 0.01 degrees, forward or back, crosses directions outside the field of view. A
+/// shorter step back is jitter.
+const FIELD_EDGE_CENTIDEG: u32 = 1000;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
 
@@ -60,8 +70,10 @@ pub struct DataFlow {
     pub points: u64,
     /// Number of points without a return.
     pub zero_points: u64,
-    /// Steps between successive azimuths within packets, 0.01 degrees.
+    /// Steps between successive azimuths within packets, 0.01 degrees, without `field_edges`.
     pub azimuth_step: Range,
+    /// Number of steps within packets that cross directions outside the field of view.
+    pub field_edges: u64,
     /// Number of times that the azimuth passed zero.
     pub turns: u64,
     /// Number of times that the azimuth went back.
@@ -74,6 +86,12 @@ pub struct DataFlow {
     pub stamps: Option<(Stamp, Stamp)>,
     /// Number of times that the device's time went back.
     pub stamps_back: u64,
+    /// The newest timestamp, not counting those from before the device's clock was set back.
+    newest: Option<Stamp>,
+    /// Timestamps of the latest packets, by which copies are recognised.
+    recent: VecDeque<Stamp>,
+    /// Number of packets, without copies, that arrived after a packet with a newer timestamp.
+    late: u64,
     /// Gaps between packets by the device's timestamps.
     device_gaps: Gaps,
     /// Gaps between packets by the capture's timestamps.
@@ -95,8 +113,13 @@ impl DataFlow {
     }
 
     /// Gaps by the device's timestamps if the packets have them (`has_stamps`), otherwise by the capture's timestamps.
-    pub fn gaps(&self, has_stamps: bool) -> &Gaps {
-        if has_stamps { &self.device_gaps } else { &self.capture_gaps }
+    pub fn gaps(&self, has_stamps: bool) -> Found {
+        if !has_stamps {
+            return self.capture_gaps.found();
+        }
+        let found = self.device_gaps.found();
+        // Each late packet was counted as missing before it arrived.
+        Found { missing: found.missing.saturating_sub(self.late), ..found }
     }
 
     /// Adds the next packet of a sender. `has_stamps`: whether the sender's packets are known to contain times. Returns
@@ -119,7 +142,9 @@ impl DataFlow {
             self.restart_azimuths(old.count, new.count);
         }
         self.turn = sweep.turn;
-        self.see_azimuths(&sweep.azimuths_centideg);
+        let is_late = has_stamps && is_late(head.stamp, self.newest);
+        self.see_azimuths(&sweep.azimuths_centideg, is_late);
+        self.see_stamp(head.stamp, is_late);
         let step = self.step_to(head.stamp, sweep, unix_ns);
         if let Some(step) = &step {
             self.see_step(step, has_stamps);
@@ -137,7 +162,7 @@ impl DataFlow {
     /// although a rotation has `steps`. Rescales the stored azimuths accordingly.
     fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
-        self.azimuth_back = 0;
+        (self.azimuth_back, self.field_edges) = (0, 0);
         (self.rotor_centideg, self.rotor_ns) = (0, 0);
         let truly = |azimuth: u16| {
             let steps = u32::from(steps.max(1));
@@ -147,16 +172,38 @@ impl DataFlow {
         self.last_packet = self.last_packet.map(|(unix_ns, azimuth)| (unix_ns, truly(azimuth)));
     }
 
-    fn see_azimuths(&mut self, azimuths_centideg: &[u16]) {
+    fn see_azimuths(&mut self, azimuths_centideg: &[u16], is_late: bool) {
         // Only within a packet, because packets may be missing between two packets.
         steps_within(azimuths_centideg).for_each(|step| self.azimuth_step.see(step));
+        let pairs = azimuths_centideg.windows(2);
+        let edges = pairs.filter(|pair| is_field_edge(forward_centideg(pair[0], pair[1])));
+        self.field_edges += edges.count() as u64;
+        if is_late {
+            self.azimuth_back += 1;
+            return;
+        }
         for azimuth in azimuths_centideg {
             let Some(last) = self.last_azimuth.replace(*azimuth) else { continue };
-            if forward_centideg(last, *azimuth) > HALF_TURN_CENTIDEG {
-                self.azimuth_back += 1;
-            } else {
-                self.turns += u64::from(*azimuth < last);
+            let back_centideg = forward_centideg(*azimuth, last);
+            self.azimuth_back += u64::from((1..=FIELD_EDGE_CENTIDEG).contains(&back_centideg));
+            self.turns += u64::from(passes_zero(last, *azimuth));
+        }
+    }
+
+    fn see_stamp(&mut self, stamp: Option<Stamp>, is_late: bool) {
+        let Some(now) = stamp else { return };
+        if is_late {
+            // A copy of a packet that has arrived was never counted as missing.
+            self.late += u64::from(!self.recent.contains(&now));
+        } else if let Some(newest) = self.newest.replace(now) {
+            let us = now.since_us(newest);
+            if us >= 0 {
+                self.device_gaps.see(us as f64, DEVICE_TOLERANCE);
             }
+        }
+        self.recent.push_back(now);
+        if self.recent.len() > MOST_RECENT {
+            self.recent.pop_front();
         }
     }
 
@@ -177,10 +224,8 @@ impl DataFlow {
     fn see_step(&mut self, step: &Step, has_stamps: bool) {
         self.capture_gaps.see(step.arrival_ns.max(0) as f64 / 1000.0, CAPTURE_GAP_PERIODS);
         let forward_us = step.device_us.filter(|us| *us >= 0);
-        match forward_us {
-            Some(us) => self.device_gaps.see(us as f64, DEVICE_TOLERANCE),
-            None => self.stamps_back += u64::from(has_stamps && step.device_us.is_some()),
-        }
+        let is_back = has_stamps && step.device_us.is_some() && forward_us.is_none();
+        self.stamps_back += u64::from(is_back);
         let elapsed_ns = match forward_us {
             Some(us) if has_stamps => i128::from(us) * 1000,
             _ => step.arrival_ns,
@@ -198,15 +243,81 @@ fn forward_centideg(from: u16, to: u16) -> u32 {
     (i32::from(to) - i32::from(from)).rem_euclid(FULL_TURN_CENTIDEG) as u32
 }
 
-/// Forward differences of successive azimuths of one packet, 0.01 degrees. Equal azimuths and backward steps are
-/// skipped.
+/// Forward differences of successive azimuths of one packet, 0.01 degrees. Equal azimuths, backward steps and steps
+/// across directions outside the field of view are skipped.
 pub fn steps_within(azimuths_centideg: &[u16]) -> impl Iterator<Item = u32> {
     let steps = azimuths_centideg.windows(2).map(|pair| forward_centideg(pair[0], pair[1]));
-    steps.filter(|step| (1..=HALF_TURN_CENTIDEG).contains(step))
+    steps.filter(|step| (1..FIELD_EDGE_CENTIDEG).contains(step))
 }
 
-/// Whether the azimuth passes zero between two blocks: it decreases by more than half a rotation. A smaller decrease is
-/// jitter.
+/// Whether a forward step between two azimuths of one packet crosses directions outside the field of view.
+fn is_field_edge(step_centideg: u32) -> bool {
+    let edge = FIELD_EDGE_CENTIDEG;
+    (edge..=FULL_TURN_CENTIDEG as u32 - edge).contains(&step_centideg)
+}
+
+/// Whether the azimuth passes zero from one block to the next: it decreases by more than jitter. A
+/// lidar with a restricted field of view goes back from the end of the field to its start.
 pub fn passes_zero(from_centideg: u16, to_centideg: u16) -> bool {
-    u32::from(from_centideg.saturating_sub(to_centideg)) > HALF_TURN_CENTIDEG
+    u32::from(from_centideg.saturating_sub(to_centideg)) > FIELD_EDGE_CENTIDEG
+}
+
+/// Whether a packet with the timestamp `stamp` arrived after one with the newer timestamp `newest`; false if one of the
+/// two is unknown.
+pub fn is_late(stamp: Option<Stamp>, newest: Option<Stamp>) -> bool {
+    let ahead_us = stamp.zip(newest).map(|(stamp, newest)| stamp.since_us(newest));
+    ahead_us.is_some_and(|us| (-MAX_LATE_US..0).contains(&us))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::decoder::datagram::DATA;
+
+    const PERIOD_US: u32 = 1000;
+    const DEG: u32 = 100;
+
+    /// Statistics of packets with these numbers, in the order of arrival. A packet has ten azimuths, a degree apart. The
+    /// lidar rotates once in a tenth of a second and sends only azimuths in `field_deg`.
+    fn flow(numbers: impl IntoIterator<Item = u32>, field_deg: std::ops::Range<u32>) -> DataFlow {
+        let per_turn = field_deg.len() as u32;
+        let mut flow = DataFlow::default();
+        for (place, number) in numbers.into_iter().enumerate() {
+            let steps = 10 * number..10 * (number + 1);
+            let place_of = |nth: u32| (nth / per_turn, field_deg.start + nth % per_turn);
+            let all: Vec<_> = steps.map(place_of).collect();
+            let (turn, first_deg) = all[0];
+            let us = 100_000 * turn + first_deg * 100_000 / 360;
+            let azimuths_centideg = all.iter().map(|(_, deg)| (deg * DEG) as u16).collect();
+            let stamp = Some(Stamp { us, period_us: 3_600_000_000 });
+            let sweep = Sweep { azimuths_centideg, ..Sweep::default() };
+            let unix_ns = i128::from(place as u32 * PERIOD_US) * 1000;
+            flow.see(&Head { kind: DATA, stamp }, &sweep, unix_ns, true);
+        }
+        flow
+    }
+
+    #[test]
+    fn late_packets_are_not_missing() {
+        let mut numbers: Vec<u32> = (0..360).collect();
+        for place in [50, 150, 250] {
+            // Two packets late.
+            numbers[place..place + 3].rotate_left(1);
+        }
+        let flow = flow(numbers, 0..360);
+        assert_eq!((flow.gaps(true).missing, flow.gaps(true).gaps), (0, 3));
+        assert_eq!((flow.stamps_back, flow.turns), (3, 9));
+    }
+
+    #[test]
+    fn rotations_of_a_narrow_field_of_view_are_counted() {
+        // 125 degrees: the edge of the field is within a packet.
+        let flow = flow(0..125, 90..215);
+        assert_eq!((flow.turns, flow.azimuth_back), (9, 0));
+        assert!(flow.field_edges > 0);
+        assert_eq!((flow.azimuth_step.min, flow.azimuth_step.max), (DEG, DEG));
+        let around_zero = [(35_900, 100), (6_000, 30_000), (30_000, 29_990)];
+        let passes = around_zero.map(|(from, to)| passes_zero(from, to));
+        assert_eq!(passes, [true, false, false]);
+    }
 }

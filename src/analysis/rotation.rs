@@ -1,7 +1,7 @@
 //! Collects one rotation of a captured lidar as points in space.
 
 use super::capture::{CaptureError, CaptureReader, Source};
-use super::data_flow::passes_zero;
+use super::data_flow::{is_late, passes_zero};
 use super::flows::{Analysis, ports_of};
 use crate::devices::decoder::datagram::{CloudPoint, DATA};
 use crate::wire::ethernet::Content;
@@ -76,22 +76,28 @@ impl Rotation {
         };
         let mut reader = CaptureReader::open(source)?;
         let mut current = 0;
-        let mut last_azimuth = None;
+        let (mut last_azimuth, mut newest) = (None, None);
         // Errors in the file were reported before; the packets that precede them can still be drawn.
         while let Some(Ok(captured)) = reader.next_frame() {
             let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
                 continue;
             };
-            let head = sender.head(ports_of(&datagram), datagram.payload);
-            if (datagram.source, datagram.destination) != (flow.source, flow.destination)
-                || head.is_none_or(|head| head.kind != DATA)
-            {
+            if (datagram.source, datagram.destination) != (flow.source, flow.destination) {
                 continue;
+            }
+            let head = sender.head(ports_of(&datagram), datagram.payload);
+            let Some(head) = head.filter(|head| head.kind == DATA) else { continue };
+            // A late packet must not look like the start of a rotation.
+            let is_late = sender.has_stamps() && is_late(head.stamp, newest);
+            if !is_late {
+                newest = head.stamp;
             }
             let sweep = sender.sweep(datagram.payload);
             for (block, azimuth) in sweep.azimuths_centideg.into_iter().enumerate() {
-                let last = last_azimuth.replace(azimuth).unwrap_or(azimuth);
-                current += u64::from(passes_zero(last, azimuth));
+                if !is_late {
+                    let last = last_azimuth.replace(azimuth).unwrap_or(azimuth);
+                    current += u64::from(passes_zero(last, azimuth));
+                }
                 if current == number {
                     (points.decode)(datagram.payload, block, &mut rotation.cloud);
                 }

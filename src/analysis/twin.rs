@@ -12,9 +12,6 @@ use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Longest time between packets that counts as spacing, microseconds; longer ones are pauses.
 const LONGEST_SPACING_US: f64 = 10_000.0;
-/// Azimuth steps are counted only below this limit, 0.01 degrees: a longer step crosses directions outside the field of
-/// view.
-const FIELD_EDGE_CENTIDEG: u32 = 1000;
 
 /// Headers of a stream's datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,8 +185,7 @@ impl Figures {
             let arrival_us = Some(step.arrival_ns as f64 / 1000.0);
             arrival_us.filter(short).into_iter().for_each(|us| self.arrival_spacing_us.see(us));
         }
-        let steps = steps_within(&sweep.azimuths_centideg);
-        for step in steps.filter(|step| *step < FIELD_EDGE_CENTIDEG) {
+        for step in steps_within(&sweep.azimuths_centideg) {
             self.azimuth_step_centideg.see(step.into());
         }
         for pair in sweep.pairs() {

@@ -16,7 +16,6 @@ const MOST_WAITING: usize = 64;
 /// Time after which the fragments of an incomplete datagram are dropped, nanoseconds: Linux's default of
 /// `net.ipv4.ipfrag_time`.
 const PATIENCE_NS: i128 = 30_000_000_000;
-const ETHERNET_LEN: usize = 14;
 
 /// Source, destination, identification and protocol: equal in all fragments of one datagram.
 type Id = (IpAddr, IpAddr, u32, IpNumber);
@@ -43,8 +42,9 @@ pub(super) enum Outcome {
     Whole,
     /// The frame is a fragment. It is stored until the rest of its datagram arrives, or counted as lost.
     Kept,
-    /// The last missing fragment arrived: link type and bytes of a frame with the whole datagram.
-    Completed(LinkType, Vec<u8>),
+    /// The last missing fragment arrived: bytes of a frame with the whole datagram. The frame has the header of this
+    /// fragment's link type.
+    Completed(Vec<u8>),
 }
 
 impl Fragments {
@@ -55,6 +55,7 @@ impl Fragments {
             return Outcome::Whole;
         };
         let Some(fragment) = Fragment::of(&sliced) else { return Outcome::Whole };
+        let link_header = &frame[..fragment.ip_at - frame.as_ptr().addr()];
         while self.waiting.front().is_some_and(|first| unix_ns - first.unix_ns > PATIENCE_NS) {
             self.give_up_first();
         }
@@ -84,14 +85,7 @@ impl Fragments {
             self.lost += done.count;
             return Outcome::Kept;
         };
-        match frame.get(..ETHERNET_LEN).filter(|_| link == LinkType::ETHERNET) {
-            Some(head) => {
-                let kind: [u8; 2] = if fragment.id.0.is_ipv4() { [8, 0] } else { [0x86, 0xdd] };
-                let head = [&head[..ETHERNET_LEN - 2], &kind, &whole].concat();
-                Outcome::Completed(link, head)
-            }
-            None => Outcome::Completed(LinkType::RAW, whole),
-        }
+        Outcome::Completed([link_header, &whole].concat())
     }
 
     /// Ends the capture: counts the fragments of incomplete datagrams as lost.
@@ -112,6 +106,8 @@ struct Fragment<'a> {
     more: bool,
     payload: &'a [u8],
     header: Header,
+    /// Address of the first byte of the IP header.
+    ip_at: usize,
 }
 
 enum Header {
@@ -135,6 +131,7 @@ impl<'a> Fragment<'a> {
                     more: header.more_fragments(),
                     payload: ip.payload().payload,
                     header: Header::V4(header.to_header()),
+                    ip_at: header.slice().as_ptr().addr(),
                 })
             }
             Some(LaxNetSlice::Ipv6(ip)) => {
@@ -156,6 +153,7 @@ impl<'a> Fragment<'a> {
                     more: own.more_fragments,
                     payload: ip.payload().payload,
                     header: Header::V6(header.to_header()),
+                    ip_at: header.slice().as_ptr().addr(),
                 })
             }
             _ => None,

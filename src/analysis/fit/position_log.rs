@@ -21,7 +21,7 @@ pub struct PositionLog {
     pub message: String,
     /// Interval of the positions, seconds.
     pub interval_s: f64,
-    /// Positions relative to the first: east, north, up, metres. A missing position repeats the previous one.
+    /// Positions relative to the first used one: east, north, up, metres. A missing position repeats the previous one.
     pub positions_m: Vec<DVec3>,
     /// Most frequent kind of fix; `None` if no message states it.
     pub grade: Option<BestFix>,
@@ -41,15 +41,15 @@ pub struct PositionLog {
 /// types.
 pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     let mut all: BTreeMap<String, Vec<PositionFix>> = BTreeMap::new();
-    let (mut count, mut first) = (0, None);
+    // Message types may use different time scales, so times count from the first fix of the same message type.
+    let mut starts_s: BTreeMap<String, f64> = BTreeMap::new();
+    let (mut count, mut first_period_s) = (0, None);
     log.stream()?.visit(|_, frame| {
         let Some(fix) = frame.content.fix() else { return Ok(()) };
-        let start = *first.get_or_insert((fix.time_s, fix.time_period_s));
-        // Message types may use different time scales, so times count from the first fix of the same message type.
-        let own = all.get(&fix.message).and_then(|fixes| fixes.first());
-        let start_s = own.map_or(fix.time_s, |first| first.time_s);
-        let since_s = (fix.time_s - start_s).rem_euclid(start.1.min(fix.time_period_s));
-        if since_s > log.to_s {
+        let first_s: f64 = *first_period_s.get_or_insert(fix.time_period_s);
+        let period_s = first_s.min(fix.time_period_s);
+        let start_s = *starts_s.entry(fix.message.clone()).or_insert(fix.time_s);
+        if !log.is_used((fix.time_s - start_s).rem_euclid(period_s)) {
             return Ok(());
         }
         count += 1;
@@ -65,11 +65,14 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
         .filter(|fixes| fixes.len() * 10 >= most * 9)
         .min_by(|a, b| a[0].quantum_m.total_cmp(&b[0].quantum_m));
     let Some(finest) = finest else {
+        if !starts_s.is_empty() {
+            return Err(FitError::log("there are no positions between --from and --to"));
+        }
         let text = "there are no positions in it (GGA, NAV-PVT, NAV-POSLLH, NAV-HPPOSLLH, NAV-POSECEF, \
                     NAV-HPPOSECEF), or none with a fix";
         return Err(FitError::log(text));
     };
-    let mut found = series(finest, log)?;
+    let mut found = series(finest)?;
     found.uere_m = uere_m(&all);
     let grades = || all.values().flatten().filter_map(|fix| fix.grade);
     found.grade = BestFix::WORDS
@@ -83,7 +86,7 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
 }
 
 /// Converts the fixes of one message type to positions at a constant interval.
-fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError> {
+fn series(fixes: &[PositionFix]) -> Result<PositionLog, FitError> {
     let first = &fixes[0];
     let period_s = first.time_period_s;
     let times: Vec<f64> =
@@ -96,10 +99,8 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     let origin = GeoOrigin::new(first.position);
     let mut positions_m: Vec<DVec3> = Vec::with_capacity(fixes.len());
     let mut missing = 0;
-    let mut begun_at = None;
-    for (fix, time_s) in fixes.iter().zip(&times).filter(|(_, time_s)| **time_s >= log.from_s) {
-        let start_s = *begun_at.get_or_insert(*time_s);
-        let index = ((time_s - start_s) / interval_s).round() as usize;
+    for (fix, time_s) in fixes.iter().zip(&times) {
+        let index = (time_s / interval_s).round() as usize;
         // Skip a fix that repeats an epoch, or whose time jumps.
         if index < positions_m.len() || index > positions_m.len() + fixes.len() {
             continue;
@@ -143,4 +144,40 @@ fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
         .filter(|ratio| *ratio > 0.0)
         .collect();
     Some(median(&mut ratios)).filter(|uere| uere.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::families::catalogue;
+    use crate::wire::nmea::RawSentence;
+
+    #[test]
+    fn what_is_before_from_and_after_to_has_no_effect() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gnss.bin");
+        let mut bytes = Vec::new();
+        // Ninety standalone fixes, then thirty with fixed ambiguities, then ninety differential ones.
+        for second in 0..210 {
+            let quality = match second {
+                0..90 => 1,
+                90..120 => 4,
+                _ => 2,
+            };
+            let time = format!("12{:02}{:02}.00", second / 60, second % 60);
+            let text =
+                format!("{time},4807.03800,N,01131.00000,E,{quality},08,0.9,545.4,M,46.9,M,,");
+            RawSentence::new("GPGGA", text.split(',')).emit(&mut bytes);
+        }
+        std::fs::write(&path, bytes).unwrap();
+        let profile = catalogue().profile("ublox-m8n").unwrap();
+        let part = |from_s, to_s| {
+            read(&Log { path: &path, profile: &profile, from_s, to_s, rate_hz: None })
+        };
+        let used = part(90.0, 119.0).unwrap();
+        assert_eq!((used.positions_m.len(), used.grade), (30, Some(BestFix::RtkFixed)));
+        assert_eq!(part(120.0, f64::INFINITY).unwrap().grade, Some(BestFix::Differential));
+        let none = part(500.0, f64::INFINITY).unwrap_err().to_string();
+        assert!(none.contains("--from"), "{none}");
+    }
 }

@@ -139,7 +139,7 @@ fn data_flow(flow: &Flow, sender: &dyn DatagramDecoder, data: &DataFlow) -> Valu
     let misfits: Vec<String> = flow.misfits().into_iter().map(|misfit| misfit.text).collect();
     let has_stamps = sender.has_stamps();
     // A pause between two images is not a gap.
-    let gaps = (!sender.sends_images()).then(|| data.gaps(has_stamps).found());
+    let gaps = (!sender.sends_images()).then(|| data.gaps(has_stamps));
     let timestamps = data.stamps.filter(|_| has_stamps);
     json!({
         "model": sender.model(),

@@ -89,12 +89,16 @@ fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
     // The line about missing packets is the flow's first line.
     let of_data = flow.data.as_ref().zip(flow.senders.likeliest());
-    let found = of_data.map(|(data, sender)| data.gaps(sender.has_stamps()).found());
-    let is_even = flow.senders.likeliest().is_none_or(|sender| !sender.sends_images());
-    if let Some(found) = found.filter(|found| found.gaps > 0 && is_even) {
+    if let Some((data, sender)) = of_data.filter(|(_, sender)| !sender.sends_images()) {
+        let found = data.gaps(sender.has_stamps());
         let (missing, gaps) = (plural(found.missing, "packet"), plural(found.gaps, "gap"));
         let longest = describe_us_to(found.longest_us, 5);
-        line("missing", format!("{missing} in {gaps}, the longest {longest}"))?;
+        if found.missing > 0 && data.field_edges > 0 {
+            let why = "missing packets, or a restricted field of view";
+            line("gaps", format!("{gaps}, the longest {longest}: {why}"))?;
+        } else if found.missing > 0 {
+            line("missing", format!("{missing} in {gaps}, the longest {longest}"))?;
+        }
     }
     let rate = flow.rate_hz().map_or_else(String::new, |rate| format!(", {rate:.2} a second"));
     line("packets", format!("{}{rate}", flow.packets))?;
@@ -168,7 +172,7 @@ fn write_data(
     }
 
     let clock = if has_stamps { "device's" } else { "capture's" };
-    let found = data.gaps(has_stamps).found();
+    let found = data.gaps(has_stamps);
     if let Some(period_us) = found.period_us {
         let gaps = if found.gaps == 0 { ", no gap" } else { "" };
         line("period", format!("{} by the {clock} clock{gaps}", period(period_us)))?;
@@ -178,7 +182,8 @@ fn write_data(
             0 => String::new(),
             times => format!(", goes back {}", plural(times, "time")),
         };
-        line("timestamps", format!("{} to {} us past the hour{back}", first.us, last.us))?;
+        let (first, last) = (first.us, last.us);
+        line("timestamps", format!("{first} to {last} us, modulo one hour{back}"))?;
     }
     if let Some(rpm) = data.rotation_rate_rpm() {
         line("rotation", format!("{rpm:.2} rpm, zero passed {}", plural(data.turns, "time")))?;

@@ -1,6 +1,6 @@
 //! Ground truth of each decoded point.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use glam::{DQuat, DVec3};
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use super::points::{PointPacket, PointPlace, SensorPoint};
 use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
 
 /// Packets of a capture may be in another order than in the ground truth, by up to this time, nanoseconds: faults delay
-/// packets, and networks reorder them.
+/// packets, and networks reorder them. The clocks of the capture and of the run may also differ by this time.
 const DISORDER_NS: u64 = 5_000_000_000;
 
 /// The first eight bytes of a packet's SHA-256.
@@ -23,8 +23,8 @@ pub struct Joiner {
     /// Due time (nanoseconds) and digest of each packet in `known`, in the order of the file. Used to remove old
     /// packets.
     order: VecDeque<(u64, Digest8)>,
-    /// Due time of the latest packet that was found, nanoseconds.
-    found_ns: Option<u64>,
+    /// Due time of the latest packet that was found, nanoseconds, and its [`PointPacket::at_ns`].
+    found: Option<(u64, i128)>,
     /// Due time of the latest packet that was read, nanoseconds.
     read_ns: u64,
     is_over: bool,
@@ -62,7 +62,7 @@ impl Joiner {
             reader,
             known: HashMap::new(),
             order: VecDeque::new(),
-            found_ns: None,
+            found: None,
             read_ns: 0,
             is_over: false,
             has_packets: false,
@@ -80,11 +80,12 @@ impl Joiner {
     /// # Errors
     /// The ground truth cannot be read or has no packets.
     pub fn skip_to(&mut self, packets: &[PointPacket]) -> Result<bool, TruthFileError> {
-        let wanted: HashSet<Digest8> = packets.iter().map(|packet| digest(&packet.bytes)).collect();
+        let wanted: HashMap<Digest8, i128> =
+            packets.iter().map(|packet| (digest(&packet.bytes), packet.at_ns)).collect();
         while self.read_one()? {
             if let Some((due, last)) = self.order.back().copied() {
-                if wanted.contains(&last) {
-                    self.found_ns = Some(due);
+                if let Some(at_ns) = wanted.get(&last) {
+                    self.found = Some((due, *at_ns));
                     return Ok(true);
                 }
                 self.forget(due);
@@ -99,17 +100,29 @@ impl Joiner {
     /// The ground truth cannot be read.
     pub fn find(&mut self, packet: &PointPacket) -> Result<Option<PacketRecord>, TruthFileError> {
         let digest = digest(&packet.bytes);
+        let expected_ns = self.run_time_ns(packet.at_ns).unwrap_or(0);
         loop {
             if let Some(record) = self.known.get_mut(&digest).and_then(VecDeque::pop_front) {
-                self.found_ns = Some(self.found_ns.unwrap_or(0).max(record.due_ns));
+                if self.found.is_none_or(|(due_ns, _)| due_ns <= record.due_ns) {
+                    self.found = Some((record.due_ns, packet.at_ns));
+                }
                 self.forget(record.due_ns);
                 return Ok(Some(record));
             }
-            let from = self.found_ns.unwrap_or(0);
-            if self.read_ns > from + DISORDER_NS || !self.read_one()? {
+            if self.read_ns > expected_ns.saturating_add(DISORDER_NS) || !self.read_one()? {
                 return Ok(None);
             }
+            // The recording may lack many packets that the ground truth has.
+            self.forget(expected_ns.min(self.read_ns));
         }
+    }
+
+    /// Converts a packet's [`PointPacket::at_ns`] to nanoseconds since the start of the run: counts from the latest
+    /// packet that was found. `None` if no packet was found yet.
+    pub fn run_time_ns(&self, at_ns: i128) -> Option<u64> {
+        let (due_ns, found_at_ns) = self.found?;
+        let since_ns = u64::try_from(at_ns - found_at_ns).unwrap_or(0);
+        Some(due_ns.saturating_add(since_ns))
     }
 
     /// Reads the rest of the ground truth, so that all of it is verified.
@@ -281,4 +294,110 @@ fn digest(bytes: &[u8]) -> Digest8 {
 /// Reduces an angle to -180..180 degrees.
 fn within_turn(deg: f64) -> f64 {
     (deg + 180.0).rem_euclid(360.0) - 180.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs::File;
+
+    use super::*;
+    use crate::wire::truth::{ENCODING, SCHEMA, Way};
+
+    const SECOND_NS: u64 = 1_000_000_000;
+    /// Time of the run's start on the clock of the capture, nanoseconds.
+    const START_NS: i128 = 1_780_000_000_000_000_000;
+
+    fn bytes(number: u64) -> Vec<u8> {
+        number.to_le_bytes().to_vec()
+    }
+
+    fn packet(number: u64, due_ns: u64) -> PointPacket {
+        let (bytes, points) = (bytes(number), Vec::new());
+        PointPacket { number, at_ns: START_NS + i128::from(due_ns), bytes, points }
+    }
+
+    /// A joiner whose ground truth has `count` packets, one per second.
+    fn joiner(count: u64) -> Joiner {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("truth.mcap");
+        let options = mcap::WriteOptions::new().compression(None);
+        let mut writer = mcap::Writer::with_options(File::create(&path).unwrap(), options).unwrap();
+        let schema = writer.add_schema(SCHEMA, ENCODING, b"").unwrap();
+        let topic = "/devices/lidar/packets";
+        let channel_id = writer.add_channel(schema, topic, ENCODING, &BTreeMap::new()).unwrap();
+        for number in 0..count {
+            let due_ns = number * SECOND_NS;
+            let firing = FiringRecord {
+                time_ns: due_ns,
+                azimuth_rad: 0.0,
+                elevation_rad: 0.0,
+                first_return: 0,
+                laser: 0,
+                returns: 0,
+            };
+            let record = PacketRecord {
+                way: Way::Datagram,
+                port: 0,
+                len: 8,
+                number,
+                due_ns,
+                sha256: digest(&bytes(number)),
+                poses: Vec::new(),
+                firings: vec![firing],
+                returns: Vec::new(),
+            };
+            let mut message = Vec::new();
+            record.emit(&mut message);
+            let header = mcap::records::MessageHeader {
+                channel_id,
+                sequence: 0,
+                log_time: due_ns,
+                publish_time: due_ns,
+            };
+            writer.write_to_known_channel(&header, &message).unwrap();
+        }
+        writer.finish().unwrap();
+        Joiner::new(TruthReader::open(&path).unwrap())
+    }
+
+    #[test]
+    fn packets_after_a_long_gap_of_the_recording_are_found() {
+        let mut joiner = joiner(60);
+        let first = packet(2, 2 * SECOND_NS);
+        assert!(joiner.skip_to(std::slice::from_ref(&first)).unwrap());
+        let mut due_ns = |packet: &PointPacket| {
+            joiner.find(packet).unwrap().map(|record| record.due_ns / SECOND_NS)
+        };
+        assert_eq!(due_ns(&first), Some(2));
+        // A packet that the ground truth lacks, directly after the gap.
+        assert_eq!(due_ns(&packet(1000, 40 * SECOND_NS)), None);
+        for number in 41..60 {
+            assert_eq!(due_ns(&packet(number, number * SECOND_NS)), Some(number));
+        }
+        assert_eq!(joiner.order.len(), 6, "old packets are still in memory");
+    }
+
+    #[test]
+    fn packets_after_a_step_of_the_captures_clock_are_found() {
+        let mut joiner = joiner(20);
+        let first = packet(2, 2 * SECOND_NS);
+        assert!(joiner.skip_to(std::slice::from_ref(&first)).unwrap());
+        for number in 2..20 {
+            // The clock is set forward by an hour after the sixth packet.
+            let step_ns = if number > 5 { 3600 * SECOND_NS } else { 0 };
+            let found = joiner.find(&packet(number, number * SECOND_NS + step_ns)).unwrap();
+            assert_eq!(found.map(|record| record.number), Some(number));
+        }
+    }
+
+    #[test]
+    fn a_packet_without_ground_truth_has_the_time_of_the_run() {
+        let mut joiner = joiner(10);
+        assert_eq!(joiner.run_time_ns(START_NS), None);
+        let first = packet(2, 2 * SECOND_NS);
+        joiner.skip_to(std::slice::from_ref(&first)).unwrap();
+        let half_ns = i128::from(SECOND_NS / 2);
+        assert_eq!(joiner.run_time_ns(first.at_ns + half_ns), Some(5 * SECOND_NS / 2));
+    }
 }

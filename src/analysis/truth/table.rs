@@ -18,7 +18,8 @@ const FIRST: usize = 64;
 pub struct PointRow {
     /// Number of the point's packet, from 0.
     pub packet: u64,
-    /// Time of the firing, seconds since the start of the run. Without ground truth: the packet's time, seconds, see
+    /// Time of the firing, seconds since the start of the run. For a point that the ground truth lacks: the packet's
+    /// time, seconds since the start of the run. If no ground truth is given: the packet's time, seconds, see
     /// [`PointPacket::at_ns`].
     pub time_s: f64,
     /// The decoded point.
@@ -73,6 +74,8 @@ pub fn each_point(
             _ => None,
         };
         counts.unknown_packets += u64::from(found.is_none());
+        let run_time_ns = joiner.as_ref().and_then(|joiner| joiner.run_time_ns(packet.at_ns));
+        let packet_s = run_time_ns.map_or(packet.at_ns as f64, |ns| ns as f64) * 1e-9;
         let join = found.as_ref().map(PacketJoin::new);
         let no_names = Names::default();
         let names = joiner.as_ref().map_or(&no_names, Joiner::names);
@@ -81,7 +84,7 @@ pub fn each_point(
             counts.unknown_points += u64::from(truth.is_none());
             let time_s = match &truth {
                 Some(truth) => truth.firing.time_ns as f64 * 1e-9,
-                None => packet.at_ns as f64 * 1e-9,
+                None => packet_s,
             };
             see(&PointRow { packet: packet.number, time_s, point: *point, truth }, names)?;
         }

@@ -1,18 +1,20 @@
 //! Writes tables of points as files for other programs.
 //!
-//! The crate `las` writes LAS and `ply-rs-bw` writes PLY. PCD and NPZ consist of text and numbers, which this module
-//! writes itself: crates for them are made for reading, and are slow to compile.
+//! The crate `las` writes LAS. PCD, PLY and NPZ consist of text and numbers, which this module writes itself: crates
+//! for them are made for reading, are slow to compile, or need much memory per point.
 
 use std::io::{self, Write};
 
 use las::point::{Classification, Format};
-use las::{Builder, Transform, Vector, Version};
-use ply_rs_bw::ply::{
-    Addable, DefaultElement, ElementDef, Encoding, Ply, Property, PropertyDef, PropertyType,
-    ScalarType,
-};
+use las::{Builder, GpsTimeType, Transform, Vector, Version};
 
 use super::table::{PointTable, Values};
+use crate::time::gps_minus_utc_s;
+
+/// Origin of standard GPS time in LAS files, as POSIX time without leap seconds: 10^9 s after the GPS epoch.
+const LAS_EPOCH_UNIX_S: f64 = 1_315_964_800.0;
+/// A time from this number of seconds on is POSIX time; below, it is the time of a run.
+const LEAST_UNIX_S: f64 = 1e9;
 
 /// A format for points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -61,6 +63,11 @@ fn write_pcd(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "COUNT{}", words(&|_| "1".to_owned()))?;
     writeln!(out, "WIDTH {}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0", table.len)?;
     writeln!(out, "POINTS {}\nDATA binary", table.len)?;
+    write_rows(table, out)
+}
+
+/// Writes the values point by point, little-endian.
+fn write_rows(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     let mut row = Vec::new();
     for index in 0..table.len {
         row.clear();
@@ -71,42 +78,23 @@ fn write_pcd(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_ply(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
-    let mut ply = Ply::<DefaultElement>::new();
-    ply.header.encoding = Encoding::BinaryLittleEndian;
+    writeln!(out, "ply\nformat binary_little_endian 1.0")?;
     for (number, label) in table.labels.iter().enumerate() {
-        ply.header.comments.push(format!("label {number}: {label}"));
+        writeln!(out, "comment label {number}: {label}")?;
     }
-    let mut vertex = ElementDef::new("vertex".to_owned());
+    writeln!(out, "element vertex {}", table.len)?;
     for column in &table.columns {
-        let scalar = match column.values {
-            Values::F32(_) => ScalarType::Float,
-            Values::F64(_) => ScalarType::Double,
-            Values::U8(_) => ScalarType::UChar,
-            Values::U16(_) => ScalarType::UShort,
-            Values::U32(_) => ScalarType::UInt,
+        let kind = match column.values {
+            Values::F32(_) => "float",
+            Values::F64(_) => "double",
+            Values::U8(_) => "uchar",
+            Values::U16(_) => "ushort",
+            Values::U32(_) => "uint",
         };
-        vertex
-            .properties
-            .add(PropertyDef::new(column.name.to_owned(), PropertyType::Scalar(scalar)));
+        writeln!(out, "property {kind} {}", column.name)?;
     }
-    ply.header.elements.add(vertex);
-    let element = |index: usize| -> DefaultElement {
-        let mut element = DefaultElement::new();
-        for column in &table.columns {
-            let property = match &column.values {
-                Values::F32(all) => Property::Float(all[index]),
-                Values::F64(all) => Property::Double(all[index]),
-                Values::U8(all) => Property::UChar(all[index]),
-                Values::U16(all) => Property::UShort(all[index]),
-                Values::U32(all) => Property::UInt(all[index]),
-            };
-            element.insert(column.name.into(), property);
-        }
-        element
-    };
-    ply.payload.insert("vertex".into(), (0..table.len).map(element).collect());
-    let written = ply_rs_bw::writer::Writer::new().write_ply(out, &mut ply);
-    written.map(|_| ()).map_err(|error| io::Error::other(error.to_string()))
+    writeln!(out, "end_header")?;
+    write_rows(table, out)
 }
 
 fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
@@ -116,6 +104,12 @@ fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     builder.generating_software = format!("Menura {}", env!("CARGO_PKG_VERSION"));
     let axis = Transform { scale: 1e-4, offset: 0.0 };
     builder.transforms = Vector { x: axis, y: axis, z: axis };
+    let is_unix = table
+        .column("time_s")
+        .is_some_and(|times| (0..table.len).all(|index| times.number(index) >= LEAST_UNIX_S));
+    if is_unix {
+        builder.gps_time_type = GpsTimeType::Standard;
+    }
     let header = builder.into_header().map_err(wrong)?;
     let mut writer = las::Writer::new(io::Cursor::new(Vec::new()), header).map_err(wrong)?;
     let number = |name: &str, index: usize| {
@@ -123,6 +117,11 @@ fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     };
     for index in 0..table.len {
         let [x, y, z] = ["x", "y", "z"].map(|name| number(name, index).unwrap_or(0.0));
+        let time_s = number("time_s", index).unwrap_or(0.0);
+        let gps_time_s = match is_unix {
+            true => time_s - LAS_EPOCH_UNIX_S + f64::from(gps_minus_utc_s(time_s as i64)),
+            false => time_s,
+        };
         let label = number("label", index).unwrap_or(0.0);
         let class = match label {
             0.0 => 1,
@@ -139,7 +138,7 @@ fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
                 classification: Classification::new(class).map_err(wrong)?,
                 point_source_id: number("laser", index).unwrap_or(0.0) as u16,
                 user_data: number("why", index).unwrap_or(0.0) as u8,
-                gps_time: Some(number("time_s", index).unwrap_or(0.0)),
+                gps_time: Some(gps_time_s),
                 ..las::Point::default()
             })
             .map_err(wrong)?;
@@ -237,4 +236,54 @@ fn write_zip(files: &[(String, Vec<u8>)], out: &mut impl Write) -> io::Result<()
     out.write_all(&(directory.len() as u32).to_le_bytes())?;
     out.write_all(&offset.to_le_bytes())?;
     out.write_all(&[0, 0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Column;
+    use super::*;
+
+    fn table(time_s: f64) -> PointTable {
+        let column = |name, values| Column { name, values };
+        let columns = vec![
+            column("x", Values::F32(vec![1.5])),
+            column("y", Values::F32(vec![2.5])),
+            column("z", Values::F32(vec![-0.5])),
+            column("time_s", Values::F64(vec![time_s])),
+            column("label", Values::U16(vec![1])),
+        ];
+        PointTable { columns, labels: vec![String::new(), "wall".to_owned()], len: 1 }
+    }
+
+    #[test]
+    fn a_ply_file_is_a_header_and_the_rows() {
+        let mut out = Vec::new();
+        write_cloud(&table(0.25), CloudFormat::Ply, &mut out).unwrap();
+        let header = "ply\nformat binary_little_endian 1.0\ncomment label 0: \ncomment label 1: wall\n\
+                      element vertex 1\nproperty float x\nproperty float y\nproperty float z\n\
+                      property double time_s\nproperty ushort label\nend_header\n";
+        let (text, row) = out.split_at(header.len());
+        assert_eq!(String::from_utf8_lossy(text), header);
+        let mut expected: Vec<u8> =
+            [1.5f32, 2.5, -0.5].iter().flat_map(|number| number.to_le_bytes()).collect();
+        expected.extend(0.25f64.to_le_bytes());
+        expected.extend(1u16.to_le_bytes());
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn a_las_file_declares_its_kind_of_time() {
+        // GPS time is 18 s ahead of UTC from 2017 on.
+        for (time_s, kind, gps_time_s) in [
+            (0.25, GpsTimeType::Week, 0.25),
+            (1_780_315_200.5, GpsTimeType::Standard, 464_350_418.5),
+        ] {
+            let mut out = Vec::new();
+            write_cloud(&table(time_s), CloudFormat::Las, &mut out).unwrap();
+            let mut reader = las::Reader::new(io::Cursor::new(out)).unwrap();
+            assert_eq!(reader.header().gps_time_type(), kind);
+            let points = reader.read_all().unwrap();
+            assert_eq!(points.gps_time().unwrap().next(), Some(gps_time_s));
+        }
+    }
 }
