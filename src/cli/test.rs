@@ -102,7 +102,8 @@ const EXAMPLES: &str = "Examples:
   menura test my-suite.toml --rig my-rig.toml --adapter my-adapter.toml -- my-driver
   menura test lidar --only power-cycle --keep failed -- my-driver
 
-Exit codes: 0 no case failed; 1 a case failed; 2 the input is wrong and nothing was started.";
+Exit codes: 0 each case passed or was not applicable; 1 a case failed, ended with `bench failed` or
+was not run; 2 the input is wrong and nothing was started.";
 
 impl Cmd {
     /// Runs the command.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::kit::adapter::{Adapter, Read};
 use crate::kit::bench::{Bench, Stretch};
-use crate::kit::case::Case;
+use crate::kit::case::{Case, Stranger};
 use crate::kit::case_actions::{What, actions, stretches};
 use crate::kit::clock;
 use crate::kit::driver::{Driver, Life, Start};
@@ -113,6 +113,9 @@ impl CaseRun<'_> {
         if let Some(why) = seen.refusal {
             return Verdict::NotApplicable(why);
         }
+        if let Some(why) = seen.output.unusable {
+            return Verdict::BenchFailed(why);
+        }
         let (verdict, complaints) = self.verdict(&seen, outcome);
         outcome.complaints.extend(complaints);
         outcome.notes.extend(seen.notes.iter().cloned());
@@ -168,7 +171,8 @@ impl CaseRun<'_> {
         let command = fill(self.command)?;
         let mut env = self.case.env.clone();
         env.extend(self.clock.iter().flat_map(HostClock::variables));
-        let listener = Listener::new(&self.adapter.reads);
+        let expected = self.case.expectations.iter().filter_map(|one| one.check.pattern());
+        let listener = Listener::new(&self.adapter.reads, expected.chain(&self.adapter.ready));
         let over = AtomicBool::new(false);
         let mark = format!("{}-driver", self.bench.mark);
         let driver = Driver::new(Start {
@@ -202,8 +206,10 @@ impl CaseRun<'_> {
         });
         let mut seen = done?;
         seen.output = listener.take();
-        if seen.output.left_out > 0 {
-            let text = format!("{} events were discarded: too many", seen.output.left_out);
+        let one_in = seen.output.one_point_in();
+        if one_in > 1 {
+            let text =
+                format!("one point in {one_in} was compared: the driver reported too many points");
             seen.notes.push(text);
         }
         Ok(seen)
@@ -218,6 +224,12 @@ impl CaseRun<'_> {
         scope: &'scope std::thread::Scope<'scope, '_>,
         known: &Placeholders,
     ) -> Result<Seen, String> {
+        let bind = |stranger: &Stranger| {
+            UdpSocket::bind(stranger.from).map_err(|error| {
+                format!("cannot open a rogue sender at {}: {error}", stranger.from)
+            })
+        };
+        let sockets = self.case.strangers.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
         let mut complaints = Vec::new();
         let cannot = |error: std::io::Error| format!("cannot start the driver: {error}");
         let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
@@ -240,7 +252,8 @@ impl CaseRun<'_> {
         let mut rig = Some(self.bench.start(&stretches[0]).map_err(|error| error.to_string())?);
         let first = rig.as_mut().expect("just started").first_instant()?;
         let zero = first + Duration::from_secs_f64(self.settle_s);
-        for (stranger, twin) in self.case.strangers.iter().zip(&self.twins) {
+        let mut senders = Vec::new();
+        for ((stranger, twin), socket) in self.case.strangers.iter().zip(&self.twins).zip(sockets) {
             let named = |to: &String| self.links.commands.iter().find(|(key, _)| key == to);
             let to = match &stranger.to {
                 Some(to) => named(to).map(|(_, address)| *address),
@@ -248,7 +261,9 @@ impl CaseRun<'_> {
             };
             let to = to.expect("strangers need a port to send to");
             let seed = self.seed;
-            scope.spawn(move || stranger::send(stranger, twin, to, zero, seed, over));
+            senders.push(
+                scope.spawn(move || stranger::send(stranger, twin, &socket, to, zero, seed, over)),
+            );
         }
         if !driver_first {
             let until = clock::now() + TERMINAL;
@@ -310,6 +325,14 @@ impl CaseRun<'_> {
         complaints.extend(self.ask(known)?);
         let life = driver.finish();
         over.store(true, Ordering::Relaxed);
+        let is_whole = lives && refusal.is_none() && !self.stop.load(Ordering::Relaxed);
+        for (sender, stranger) in senders.into_iter().zip(&self.case.strangers) {
+            let sent = sender.join().expect("no sender panics");
+            if is_whole && sent == 0 {
+                let (from, at_s) = (stranger.from, stranger.start_s);
+                return Err(format!("the rogue sender at {from}, from {at_s} s on, sent nothing"));
+            }
+        }
         let mut ended_in_time = true;
         if let Some(rig) = rig {
             match self.stop.load(Ordering::Relaxed) {
@@ -378,6 +401,7 @@ impl CaseRun<'_> {
         let record = CaseRecord {
             observations: &seen.output.observations,
             lines: &seen.output.lines,
+            matches: &seen.output.matches,
             zero: seen.zero,
             switched_on: &seen.switched_on,
             start_unix_s,

@@ -8,6 +8,13 @@ pub fn read(name: &str, bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     if name.to_ascii_lowercase().ends_with(".pcd") { pcd(bytes) } else { text(bytes) }
 }
 
+/// Whether `bytes` are a PCD file with `DATA binary_compressed`, which [`read`] does not support.
+pub fn is_compressed(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let data = lines.find(|line| line.starts_with(b"DATA "));
+    data.is_some_and(|line| line.trim_ascii() == b"DATA binary_compressed")
+}
+
 /// The points as the field `points` of an event.
 pub fn fields(points: &[[f32; 3]]) -> Map<String, Value> {
     let points = points.iter().map(|point| point.iter().map(|x| Value::from(*x)).collect());
@@ -110,6 +117,10 @@ mod tests {
         }
         assert_eq!(read("a.PCD", &binary), Some(vec![[1.0, 2.0, 3.0]]));
         assert_eq!(pcd(&binary[..binary.len() - 1]), None, "not whole yet");
+        assert!(!is_compressed(ascii.as_bytes()) && !is_compressed(&binary));
+        let compressed = format!("{head}DATA binary_compressed\n1234");
+        assert_eq!(pcd(compressed.as_bytes()), None);
+        assert!(is_compressed(compressed.as_bytes()));
     }
 
     #[test]

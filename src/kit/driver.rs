@@ -115,10 +115,8 @@ impl<'a> Driver<'a> {
         loop {
             let is_ready = listener.with(|output| {
                 let told = output.observations.iter().any(|seen| seen.event == "ready");
-                let said =
-                    |ready: &regex::Regex| output.lines.iter().any(|l| ready.is_match(&l.text));
                 told || match &adapter.ready {
-                    Some(ready) => said(ready),
+                    Some(ready) => output.matches.contains_key(ready.as_str()),
                     None => begun.elapsed() >= Duration::from_secs_f64(adapter.start_s),
                 }
             });

@@ -145,6 +145,14 @@ impl Check {
             _ => false,
         }
     }
+
+    /// The pattern of output lines that the check is about, if it is about lines.
+    pub fn pattern(&self) -> Option<&Regex> {
+        match self {
+            Self::Says(pattern) | Self::SaysNot(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
 }
 
 impl PartialEq for Expectation {

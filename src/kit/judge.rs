@@ -1,7 +1,9 @@
 //! Compares a driver's reports with the expectations of a case.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
+
+use regex::Regex;
 
 use crate::kit::expectation::{ANY, Check, Expectation, Nearness, Quantity};
 use crate::kit::observation::{Line, Observation};
@@ -15,8 +17,10 @@ const NOT_OF_THE_SENSOR: [&str; 2] = ["ready", "message"];
 pub struct CaseRecord<'a> {
     /// The driver's observations, in order of arrival.
     pub observations: &'a [Observation],
-    /// Lines of the driver's output.
+    /// The latest lines of the driver's output.
     pub lines: &'a VecDeque<Line>,
+    /// For each pattern that a line has matched: all its lines.
+    pub matches: &'a BTreeMap<String, Vec<Line>>,
     /// Start of the case: the zero of its times.
     pub zero: Instant,
     /// Times at which the sensor was switched on.
@@ -80,6 +84,10 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
     let chosen = |of| record.between(of, from_s, to_s);
     let times =
         |of| -> Vec<f64> { chosen(of).iter().map(|seen| record.seconds(seen.at)).collect() };
+    let first_match = |pattern: &Regex| {
+        let lines = record.matches.get(pattern.as_str());
+        lines.into_iter().flatten().find(|line| within(line.at))
+    };
     let length_s = to_s - from_s;
     match &expectation.check {
         Check::Rate { of, at_least_hz, at_most_hz } => {
@@ -87,7 +95,7 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
             limited(rate_hz, *at_least_hz, *at_most_hz, " Hz", from_s)
         }
         Check::PointRate { of, at_least_hz, at_most_hz } => {
-            let count: usize = chosen(of).iter().map(|seen| seen.points.len()).sum();
+            let count: usize = chosen(of).iter().map(|seen| seen.point_count).sum();
             limited(
                 count as f64 / length_s,
                 *at_least_hz,
@@ -177,20 +185,14 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
                 ),
             }
         }
-        Check::Says(pattern) => {
-            let said =
-                record.lines.iter().any(|line| within(line.at) && pattern.is_match(&line.text));
-            if said { Found::Fine } else { Found::Wrong("no such line".into(), Some(to_s)) }
-        }
-        Check::SaysNot(pattern) => {
-            let said = record.lines.iter().find(|l| within(l.at) && pattern.is_match(&l.text));
-            match said {
-                None => Found::Fine,
-                Some(line) => {
-                    Found::Wrong(format!("\"{}\"", line.text), Some(record.seconds(line.at)))
-                }
-            }
-        }
+        Check::Says(pattern) => match first_match(pattern) {
+            Some(_) => Found::Fine,
+            None => Found::Wrong("no such line".into(), Some(to_s)),
+        },
+        Check::SaysNot(pattern) => match first_match(pattern) {
+            None => Found::Fine,
+            Some(line) => Found::Wrong(format!("\"{}\"", line.text), Some(record.seconds(line.at))),
+        },
         Check::Alive => match &record.ended {
             None => Found::Fine,
             Some((at_s, how)) => Found::Wrong(format!("it ended: {how}"), Some(*at_s)),
@@ -323,7 +325,11 @@ fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &N
             }
         }
     }
-    if count < at_least.max(1) {
+    let thinned: usize = match quantity {
+        Quantity::Range => seen.iter().map(|seen| seen.point_count - seen.points.len()).sum(),
+        _ => 0,
+    };
+    if count + (thinned as u64) < at_least.max(1) {
         if at_least == 0 {
             return Found::Fine;
         }
@@ -372,10 +378,16 @@ mod tests {
                 Observation::new(zero + Duration::from_secs_f64(*at), (*event).into(), fields)
             })
             .collect();
-        let lines = VecDeque::from([Line { at: zero, text: "hello".into() }]);
+        let line = Line { at: zero, text: "hello".into() };
+        let matched = check.pattern().filter(|pattern| pattern.is_match(&line.text));
+        let matches: BTreeMap<_, _> = matched
+            .map(|pattern| (pattern.as_str().to_owned(), vec![line.clone()]))
+            .into_iter()
+            .collect();
         let record = CaseRecord {
             observations: &observations,
-            lines: &lines,
+            lines: &VecDeque::from([line]),
+            matches: &matches,
             zero,
             switched_on: &[zero],
             start_unix_s: 1000.0,
@@ -539,7 +551,7 @@ mod tests {
 
     #[test]
     fn lines_values_memory_and_ends_are_judged() {
-        let says = |text: &str| regex::Regex::new(text).unwrap();
+        let says = |text: &str| Regex::new(text).unwrap();
         assert_eq!(judged(Check::Says(says("^hel")), 0.0, &[]), Found::Fine);
         assert!(matches!(judged(Check::Says(says("^hel")), 1.0, &[]), Found::Wrong(..)));
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Reads a driver's output: lines, datagrams, files and answers become observations by the rules of the adapter.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read as _};
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::kit::adapter::Read;
@@ -19,14 +20,17 @@ use crate::kit::observation::{Line, Observation, at_path};
 
 /// Longest line, bytes; the rest is read as another line.
 const MAX_LINE: usize = 16 << 20;
-/// Longest part of a line that is kept for reports, characters.
+/// Longest part of a line that is kept for reports, characters. Patterns are applied to whole lines.
 const KEPT_LINE: usize = 200;
 /// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Largest number of observations that are kept; further observations are only counted.
-const MOST_OBSERVATIONS: usize = 500_000;
-/// Largest number of points in all kept observations; further observations with points are only counted.
+/// Largest number of observations, and of lines that match one pattern. With more of them, the case is not judged.
+const MOST_EVENTS: usize = 500_000;
+/// Largest number of points in all kept observations. With more points, only one in [`THINNING`] of them is kept.
 const MOST_POINTS: usize = 5_000_000;
+/// Factor by which points are thinned. It has no common factor with the usual numbers of lasers, so that points of all
+/// lasers remain.
+const THINNING: usize = 7;
 /// Largest size of a cloud file, bytes.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
 /// Longest part of each output stream of a command that is read, bytes.
@@ -39,23 +43,58 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct DriverOutput {
     /// The latest lines of the driver's output.
     pub lines: VecDeque<Line>,
+    /// For each pattern that a line has matched: all its lines.
+    pub matches: BTreeMap<String, Vec<Line>>,
     /// Observations in order of arrival.
     pub observations: Vec<Observation>,
-    /// Number of observations that were not kept.
-    pub left_out: u64,
+    /// Reason why the output cannot be judged; `None` if it can.
+    pub unusable: Option<String>,
     points: usize,
+    /// Number of times that the points were thinned.
+    thinned: u32,
+}
+
+impl DriverOutput {
+    /// The kept share of the points as its inverse: 1 if all points are kept, n if one in n is kept.
+    pub fn one_point_in(&self) -> usize {
+        THINNING.pow(self.thinned)
+    }
+
+    fn keep(&mut self, mut observation: Observation) {
+        if self.observations.len() == MOST_EVENTS {
+            self.unusable = Some(too_many("events"));
+            return;
+        }
+        if self.thinned > 0 {
+            observation.thin(self.one_point_in());
+        }
+        self.points += observation.points.len();
+        self.observations.push(observation);
+        while self.points > MOST_POINTS {
+            self.thinned += 1;
+            self.observations.iter_mut().for_each(|kept| kept.thin(THINNING));
+            self.points = self.observations.iter().map(|kept| kept.points.len()).sum();
+        }
+    }
+}
+
+fn too_many(what: &str) -> String {
+    format!("the driver reported more than {MOST_EVENTS} {what}, too many for the kit to judge")
 }
 
 /// Collects the output of a driver from several threads.
 pub struct Listener<'a> {
     reads: &'a [Read],
+    /// Patterns by their texts.
+    patterns: BTreeMap<&'a str, &'a Regex>,
     output: Mutex<DriverOutput>,
 }
 
 impl<'a> Listener<'a> {
-    /// A listener that applies the rules `reads`.
-    pub fn new(reads: &'a [Read]) -> Self {
-        Self { reads, output: Mutex::default() }
+    /// A listener that applies the rules `reads`, and keeps each line that matches one of `patterns`.
+    pub fn new(reads: &'a [Read], patterns: impl IntoIterator<Item = &'a Regex>) -> Self {
+        let patterns = patterns.into_iter().map(|pattern| (pattern.as_str(), pattern)).collect();
+        Self { reads, patterns, output: Mutex::default() }
     }
 
     /// Calls `look` with the output so far; returns its result.
@@ -112,6 +151,13 @@ impl<'a> Listener<'a> {
                     event.to_owned(),
                     clouds::fields(&points),
                 ));
+            } else if clouds::is_compressed(&bytes) {
+                let why = format!(
+                    "{} is a compressed PCD file, which the kit cannot read: write it with \
+                     `DATA binary` or `DATA ascii`",
+                    path.display()
+                );
+                self.output.lock().expect("no holder panics").unusable = Some(why);
             }
         }
     }
@@ -134,15 +180,26 @@ impl<'a> Listener<'a> {
 
     fn take_line(&self, at: Instant, line: &str) {
         let line = line.trim_end_matches(['\n', '\r']);
+        let text = match line.char_indices().nth(KEPT_LINE) {
+            Some((end, _)) => format!("{} ... ({} bytes)", &line[..end], line.len()),
+            None => line.to_owned(),
+        };
+        let is_match = |(_, pattern): &(&&str, &&Regex)| pattern.is_match(line);
+        let matched: Vec<_> =
+            self.patterns.iter().filter(is_match).map(|(name, _)| *name).collect();
         {
             let mut output = self.output.lock().expect("no holder panics");
+            for name in matched {
+                let lines = output.matches.entry(name.to_owned()).or_default();
+                if lines.len() < MOST_EVENTS {
+                    lines.push(Line { at, text: text.clone() });
+                } else {
+                    output.unusable = Some(too_many(&format!("lines that match `{name}`")));
+                }
+            }
             if output.lines.len() == MOST_LINES {
                 output.lines.pop_front();
             }
-            let text = match line.char_indices().nth(KEPT_LINE) {
-                Some((end, _)) => format!("{} ... ({} bytes)", &line[..end], line.len()),
-                None => line.to_owned(),
-            };
             output.lines.push_back(Line { at, text });
         }
         for read in self.reads {
@@ -177,14 +234,7 @@ impl<'a> Listener<'a> {
     }
 
     fn keep(&self, observation: Observation) {
-        let mut output = self.output.lock().expect("no holder panics");
-        let points = output.points + observation.points.len();
-        if output.observations.len() >= MOST_OBSERVATIONS || points > MOST_POINTS {
-            output.left_out += 1;
-            return;
-        }
-        output.points = points;
-        output.observations.push(observation);
+        self.output.lock().expect("no holder panics").keep(observation);
     }
 }
 
@@ -270,7 +320,6 @@ fn collect(pipe: Option<impl std::io::Read>, said: &Mutex<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use regex::Regex;
     use serde_json::json;
 
     #[test]
@@ -287,7 +336,7 @@ mod tests {
             },
             Read::Json { only: Vec::new(), event: None, fields: Vec::new() },
         ];
-        let listener = Listener::new(&reads);
+        let listener = Listener::new(&reads, []);
         let text = "hello\nlat 1.5\n{\"class\": \"TPV\", \"at\": {\"lat\": 2}}\n{\"class\": \"SKY\"}\n\
                     {\"event\": \"points\", \"points\": []}\n{ broken\n";
         listener.read_lines(text.as_bytes());
@@ -299,9 +348,53 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut_for_people() {
-        let listener = Listener::new(&[]);
+        let listener = Listener::new(&[], []);
         listener.read_lines("x".repeat(600).as_bytes());
         assert!(listener.take().lines[0].text.ends_with("x ... (600 bytes)"));
+    }
+
+    #[test]
+    fn lines_that_match_a_pattern_are_all_kept() {
+        let patterns = ["^Traceback", "end$", "never"].map(|text| Regex::new(text).unwrap());
+        let listener = Listener::new(&[], &patterns);
+        listener.read_lines("Traceback\n".as_bytes());
+        listener.read_lines("x\n".repeat(MOST_LINES).as_bytes());
+        listener.read_lines(format!("{} end\n", "y".repeat(250)).as_bytes());
+        let output = listener.take();
+        assert_eq!(output.lines.len(), MOST_LINES);
+        assert!(output.lines.iter().all(|line| !line.text.contains("Traceback")));
+        let found: Vec<_> = output.matches.iter().map(|(p, l)| (p.as_str(), l.len())).collect();
+        assert_eq!(found, [("^Traceback", 1), ("end$", 1)]);
+        assert!(output.matches["end$"][0].text.ends_with("y ... (254 bytes)"));
+    }
+
+    #[test]
+    fn too_many_points_are_thinned_and_their_events_stay() {
+        let mut output = DriverOutput::default();
+        let points = vec![[1.0, 2.0, 3.0]; MOST_POINTS / 2];
+        for _ in 0..3 {
+            let mut seen = Observation::new(clock::now(), "points".into(), Map::new());
+            (seen.points, seen.point_count) = (points.clone(), points.len());
+            output.keep(seen);
+        }
+        assert_eq!((output.observations.len(), output.one_point_in()), (3, 7));
+        for seen in &output.observations {
+            let kept = (MOST_POINTS / 2).div_ceil(7);
+            assert_eq!((seen.point_count, seen.points.len()), (MOST_POINTS / 2, kept));
+        }
+        assert_eq!(output.unusable, None);
+    }
+
+    #[test]
+    fn output_with_too_many_events_is_not_judged() {
+        let mut output = DriverOutput::default();
+        let seen = Observation::new(clock::now(), "fix".into(), Map::new());
+        for _ in 0..MOST_EVENTS {
+            output.keep(seen.clone());
+        }
+        assert_eq!(output.unusable, None);
+        output.keep(seen);
+        assert!(output.unusable.is_some_and(|why| why.contains("more than 500000 events")));
     }
 
     #[test]

@@ -14,7 +14,10 @@ pub struct Observation {
     /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
     /// Points in the sensor's axes (x forward, y left, z up), metres; points with a non-finite coordinate are omitted.
+    /// After [`Observation::thin`], a part of the points.
     pub points: Vec<[f32; 3]>,
+    /// Number of points before any call of [`Observation::thin`].
+    pub point_count: usize,
     /// Whether the report has a list of points, even an empty one.
     pub has_points: bool,
 }
@@ -28,7 +31,13 @@ impl Observation {
         if let Some(Value::Array(items)) = written {
             points.extend(items.iter().filter_map(point));
         }
-        Self { at, event, fields, points, has_points }
+        let point_count = points.len();
+        Self { at, event, fields, points, point_count, has_points }
+    }
+
+    /// Keeps the first of each `one_in` points.
+    pub fn thin(&mut self, one_in: usize) {
+        self.points = self.points.iter().copied().step_by(one_in).collect();
     }
 
     /// The number in `field`; `None` if the field contains no number. A string counts if it contains a number, or an
@@ -57,7 +66,7 @@ impl Observation {
             text += &format!(" {key}={}", value.chars().take(40).collect::<String>());
         }
         if self.has_points {
-            text += &format!(" ({} points)", self.points.len());
+            text += &format!(" ({} points)", self.point_count);
         }
         text
     }
@@ -120,5 +129,16 @@ mod tests {
         let nested = json!({"a": [{"b": 3}]});
         assert_eq!(at_path(&nested, "a.0.b"), Some(&json!(3)));
         assert_eq!(at_path(&nested, "a.1.b"), None);
+    }
+
+    #[test]
+    fn a_thinned_observation_knows_how_many_points_it_had() {
+        let Value::Object(fields) = json!({"points": [[1, 0, 0], [2, 0, 0], [3, 0, 0]]}) else {
+            panic!("an object")
+        };
+        let mut seen = Observation::new(clock::now(), "points".into(), fields);
+        seen.thin(2);
+        assert_eq!(seen.points, [[1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
+        assert_eq!(seen.brief(), "points (3 points)");
     }
 }

@@ -53,48 +53,49 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     ports.into_values().max_by_key(Vec::len).ok_or_else(|| "no complete UDP datagrams".to_owned())
 }
 
-/// Sends the datagrams of `stranger` to `to` for the duration that `stranger` sets, or until `over` is set. `zero` is
-/// the start of the case, `seed` determines random bytes. Returns the number of datagrams sent.
-///
-/// # Errors
-/// The socket cannot be opened.
+/// Sends the datagrams of `stranger` from `socket` to `to` for the duration that `stranger` sets, or until `over` is
+/// set. `zero` is the start of the case, `seed` determines random bytes. Returns the number of datagrams sent, without
+/// those that the system refused.
 pub fn send(
     stranger: &Stranger,
     twin: &[Timed],
+    socket: &UdpSocket,
     to: SocketAddr,
     zero: Instant,
     seed: u64,
     over: &AtomicBool,
-) -> std::io::Result<u64> {
-    let socket = UdpSocket::bind(stranger.from)?;
+) -> u64 {
     let begins = zero + Duration::from_secs_f64(stranger.start_s);
     let ends = begins + Duration::from_secs_f64(stranger.duration_s);
     let period = Duration::from_secs_f64(1.0 / stranger.rate_hz);
     let mut draws = SplitMix64::seed_from_u64(seed);
     let mut sent = 0;
+    let mut send = |bytes: &[u8]| sent += u64::from(socket.send_to(bytes, to).is_ok());
     let wait = |due: Instant| {
         while clock::now() < due && !over.load(Ordering::Relaxed) {
             clock::sleep((due - clock::now().min(due)).min(Duration::from_millis(20)));
         }
-        clock::now() >= due && due < ends
+        clock::now() >= due && due < ends && !over.load(Ordering::Relaxed)
     };
     match stranger.sends {
         Sends::Garbage => {
             let mut buffer = [0; LONGEST as usize];
-            while wait(begins + period * sent as u32) {
+            for number in 0_u32.. {
+                if !wait(begins + period * number) {
+                    break;
+                }
                 let any = draws.next_u64() % (u64::from(LONGEST) + 1);
                 let length = stranger.size_bytes.map_or(any as usize, usize::from);
                 draws.fill_bytes(&mut buffer[..length]);
-                let _ = socket.send_to(&buffer[..length], to);
-                sent += 1;
+                send(&buffer[..length]);
             }
         }
         Sends::Bytes => {
-            while wait(begins + period * sent as u32) {
-                let datagrams = stranger.datagrams.len().max(1);
-                let Some(bytes) = stranger.datagrams.get(sent as usize % datagrams) else { break };
-                let _ = socket.send_to(bytes, to);
-                sent += 1;
+            for (number, bytes) in (0_u32..).zip(stranger.datagrams.iter().cycle()) {
+                if !wait(begins + period * number) {
+                    break;
+                }
+                send(bytes);
             }
         }
         Sends::Twin => {
@@ -102,12 +103,11 @@ pub fn send(
                 if !wait(begins + *since) {
                     break;
                 }
-                let _ = socket.send_to(bytes, to);
-                sent += 1;
+                send(bytes);
             }
         }
     }
-    Ok(sent)
+    sent
 }
 
 #[cfg(test)]
@@ -150,7 +150,8 @@ mod tests {
             socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
             let over = AtomicBool::new(false);
             let to = socket.local_addr().unwrap();
-            let sent = send(&stranger, &[], to, clock::now(), seed, &over).unwrap();
+            let own = UdpSocket::bind(stranger.from).unwrap();
+            let sent = send(&stranger, &[], &own, to, clock::now(), seed, &over);
             assert!((50..=101).contains(&sent), "{sent}");
             let mut buffer = [0; 2000];
             let mut all = Vec::new();
@@ -181,12 +182,18 @@ mod tests {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let to = socket.local_addr().unwrap();
-        let sent = send(&stranger, &[], to, clock::now(), 1, &AtomicBool::new(false)).unwrap();
+        let own = UdpSocket::bind(stranger.from).unwrap();
+        let over = AtomicBool::new(false);
+        let sent = send(&stranger, &[], &own, to, clock::now(), 1, &over);
         assert!((1..=3).contains(&sent), "{sent}");
         let mut buffer = [0; 2000];
         for _ in 0..sent {
             let (length, from) = socket.recv_from(&mut buffer).unwrap();
             assert_eq!((length, from.ip()), (1206, stranger.from.ip()));
         }
+        // No UDP datagram is that long: the system refuses all of them.
+        let datagrams = vec![vec![0; 70_000]];
+        let stranger = Stranger { sends: Sends::Bytes, datagrams, ..stranger };
+        assert_eq!(send(&stranger, &[], &own, to, clock::now(), 1, &over), 0);
     }
 }

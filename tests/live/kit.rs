@@ -403,6 +403,27 @@ fn every_kind_of_reader_hears_its_driver() {
     }
 }
 
+#[test]
+fn a_rogue_sender_without_its_port_is_an_error_of_the_bench() {
+    let bench = Bench::new();
+    let taken = std::net::UdpSocket::bind("127.0.0.66:0").unwrap();
+    let from = taken.local_addr().unwrap();
+    let suite = format!(
+        "summary = \"one\"\nrig = \"vlp16\"\n[[case]]\nname = \"rogue\"\ntitle = \"t\"\nreal = \"r\"\n\
+         good = \"g\"\nlasts_s = 0.5\n\
+         stranger = [{{ sends = \"garbage\", start_s = 0.1, duration_s = 0.2, from = \"{from}\" }}]\n\
+         expect = [{{ kind = \"count\", of = \"rogue\", at_most = 0 }}]\n"
+    );
+    std::fs::write(bench.path("suite.toml"), suite).unwrap();
+    let mut command = common::menura();
+    command.current_dir(bench.folder.path()).args(["test", "suite.toml", "--", "sleep", "60"]);
+    let output = command.output().unwrap();
+    let told = stdout(&output);
+    let expected = format!("bench failed    rogue: cannot open a rogue sender at {from}: ");
+    assert!(told.contains(&expected), "{told}");
+    assert_eq!(output.status.code(), Some(1), "a case that could not be run is not passed");
+}
+
 /// A driver that measures waiting times with the computer's clock fails; a driver that measures them without this clock
 /// passes.
 #[test]
