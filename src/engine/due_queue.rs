@@ -37,6 +37,11 @@ impl<T> DueQueue<T> {
         (due <= limit).then(|| (due, first.remove()))
     }
 
+    /// Due time of the first item; `None` if the queue is empty.
+    pub fn first_due(&self) -> Option<SimTime> {
+        self.waiting.first_key_value().map(|((due, ..), _)| *due)
+    }
+
     /// Removes all items for which `keep` returns false. `keep` gets the due time and the item.
     pub fn retain(&mut self, keep: impl Fn(SimTime, &T) -> bool) {
         self.waiting.retain(|(due, ..), item| keep(*due, item));
@@ -57,7 +62,9 @@ mod tests {
         let order: String =
             std::iter::from_fn(|| queue.pop_until(SimTime(8))).map(|(_, name)| name).collect();
         assert_eq!(order, "bac");
+        assert_eq!(queue.first_due(), Some(SimTime(9)));
         assert_eq!(queue.pop_until(SimTime(9)), Some((SimTime(9), 'd')));
+        assert_eq!(queue.first_due(), None);
         for (rank, name) in [(2, 'b'), (1, 'a'), (2, 'c')] {
             queue.push_ranked(SimTime(9), rank, name);
         }

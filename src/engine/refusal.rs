@@ -9,7 +9,7 @@ pub enum Refusal {
     System(i32),
     /// An error without a number.
     Other(io::ErrorKind),
-    /// Some bytes had no room: the line or the client is too slow, or a port has disappeared.
+    /// Some bytes had no room: the line or the client is too slow.
     NoRoom,
 }
 

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
@@ -29,6 +30,8 @@ const MAX_BODY: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest delay until the end of a run is noticed.
 const END_CHECK: Duration = Duration::from_millis(50);
+/// Longest delay until the end of a link fault is noticed.
+const LINK_CHECK: Duration = Duration::from_millis(20);
 
 /// Passes on a request and returns the receiver of its answer; `None` if the queue is full.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
@@ -37,6 +40,9 @@ pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>
 /// stream.
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
+
+/// Whether the link is down. Meanwhile, requests and answers wait.
+pub type IsDown = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// An answer of unlimited length, which continues until one side ends it.
 #[derive(Debug)]
@@ -57,16 +63,22 @@ pub struct HttpServer {
     connection_life: Duration,
     /// Headers that are added to every answer.
     headers: &'static [(&'static str, &'static str)],
+    /// Runtime for the next call of [`HttpServer::serve`]. It needs open files, and is therefore made with the
+    /// listener: without them, the setup fails and not the run.
+    runtime: Mutex<Option<Runtime>>,
 }
 
 impl HttpServer {
     /// Listens at `address`; connections wait until [`HttpServer::serve`] is called.
     ///
     /// # Errors
-    /// The port is unavailable; the error has the reason and the system's error kind.
+    /// The port is unavailable, or the system refuses resources; the error has the reason and the system's error kind.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
-        let (listener, address) = visitors::listen(address, "the web interface")?;
-        Ok(Self { listener, address, connection_life: CONNECTION_LIFE, headers: &[] })
+        let what = "the web interface";
+        let (listener, address) = visitors::listen(address, what)?;
+        let runtime = runtime().map_err(|error| visitors::told(&error, address, what))?;
+        let (connection_life, runtime) = (CONNECTION_LIFE, Mutex::new(Some(runtime)));
+        Ok(Self { listener, address, connection_life, headers: &[], runtime })
     }
 
     /// Sends these headers with every answer. Their names must be in lower case.
@@ -81,28 +93,42 @@ impl HttpServer {
         self.address
     }
 
-    /// Answers requests on this thread until `over` is set.
+    /// Answers requests on this thread until `over` is set. Requests and answers wait while the link `is_down`, at most
+    /// for the lifetime of a connection.
     ///
     /// # Errors
     /// The system refuses resources that the server needs.
-    pub fn serve(&self, ask: Ask, over: &AtomicBool) -> io::Result<()> {
-        self.serve_with(ask, Arc::new(|_| None), over)
+    pub fn serve(&self, ask: Ask, is_down: IsDown, over: &AtomicBool) -> io::Result<()> {
+        self.serve_all(ask, Arc::new(|_| None), is_down, over)
     }
 
-    /// Like [`HttpServer::serve`], but also answers with the streams that `open` returns.
+    /// Like [`HttpServer::serve`], but also answers with the streams that `open` returns; the link is never down.
     ///
     /// # Errors
     /// See [`HttpServer::serve`].
     pub fn serve_with(&self, ask: Ask, open: OpenStream, over: &AtomicBool) -> io::Result<()> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        self.serve_all(ask, open, Arc::new(|| false), over)
+    }
+
+    fn serve_all(
+        &self,
+        ask: Ask,
+        open: OpenStream,
+        is_down: IsDown,
+        over: &AtomicBool,
+    ) -> io::Result<()> {
+        let ready = self.runtime.lock().expect("no holder panics").take();
+        let runtime = ready.map_or_else(runtime, Ok)?;
         runtime.block_on(async {
             let listener = LimitedListener::new(&self.listener, self.connection_life)?;
             let headers = self.headers;
             let router = Router::new().fallback(move |request: Request| {
                 let answer = answer(request, ask.clone(), open.clone());
+                let is_down = is_down.clone();
                 async move {
+                    is_up(&is_down).await;
                     let mut response = answer.await;
+                    is_up(&is_down).await;
                     let own = headers.iter().map(|(name, value)| {
                         (HeaderName::from_static(name), HeaderValue::from_static(value))
                     });
@@ -117,6 +143,10 @@ impl HttpServer {
             }
         })
     }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_io().enable_time().build()
 }
 
 /// Reads the headers that determine whether a request is allowed.
@@ -134,6 +164,13 @@ pub(super) fn says(headers: &HeaderMap) -> ClientSays {
 pub(super) async fn is_set(over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         sleep(END_CHECK).await;
+    }
+}
+
+/// Waits until the link is up.
+async fn is_up(is_down: &IsDown) {
+    while is_down() {
+        sleep(LINK_CHECK).await;
     }
 }
 
@@ -224,7 +261,7 @@ mod tests {
         server.connection_life = Duration::from_secs(3600);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let serving = scope.spawn(|| server.serve(ask, &over));
+            let serving = scope.spawn(|| server.serve(ask, Arc::new(|| false), &over));
             clients(server.address());
             over.store(true, Ordering::Relaxed);
             serving.join().unwrap().unwrap();
@@ -263,6 +300,30 @@ mod tests {
             // Request of a client that uses a proxy.
             let absolute = b"DELETE http://10.0.0.9/s HTTP/1.1\r\nHost: 10.0.0.9\r\n\r\n";
             assert!(exchange(address, absolute).ends_with("Delete /s  0 127.0.0.1\n"));
+        });
+    }
+
+    #[test]
+    fn requests_wait_while_the_link_is_down() {
+        let server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let is_down = Arc::new(AtomicBool::new(true));
+        let asks = Arc::clone(&is_down);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let down: IsDown = Arc::new(move || asks.load(Ordering::Relaxed));
+            scope.spawn(|| server.serve(echo(), down, &over).unwrap());
+            let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+            stream.write_all(b"GET /a HTTP/1.0\r\n\r\n").unwrap();
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            let early = stream.read(&mut [0]);
+            is_down.store(false, Ordering::Relaxed);
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            let mut got = String::new();
+            let late = stream.read_to_string(&mut got);
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(early.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+            late.unwrap();
+            assert!(got.contains(" 200 OK") && got.contains("Get /a"), "{got}");
         });
     }
 

@@ -145,22 +145,26 @@ impl ByteLink for PtyLink {
     }
 
     fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        if !self.is_open()? {
-            // The kernel does not report when a program opens the port, so a closed port is polled.
-            std::thread::park_timeout(timeout.min(CLOSED_CHECK));
-            return Ok(0);
+        let is_open = self.is_open()?;
+        if is_open {
+            let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
+            let (tv_sec, tv_nsec) = (timeout.as_secs() as i64, timeout.subsec_nanos().into());
+            match poll(&mut wait, Some(&Timespec { tv_sec, tv_nsec })) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
-        let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
-        let timeout =
-            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
-        match poll(&mut wait, Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        // A closed port is read too: a program can write and close the port at once.
         let count = match rustix::io::read(&self.ours, &mut *buffer) {
             Ok(count) => count,
-            // EIO: the last program has closed the port.
-            Err(Errno::AGAIN | Errno::INTR | Errno::IO) => return Ok(0),
+            // EIO: the last program has closed the port, and all of its bytes are read.
+            Err(Errno::AGAIN | Errno::INTR | Errno::IO) => {
+                if !is_open {
+                    // The kernel does not report when a program opens the port, so a closed port is polled.
+                    std::thread::park_timeout(timeout.min(CLOSED_CHECK));
+                }
+                return Ok(0);
+            }
             Err(error) => return Err(error.into()),
         };
         let Some((host, device)) = self.mismatch()? else { return Ok(count) };
@@ -261,6 +265,22 @@ mod tests {
         let mut heard = [0; 5];
         second.read_exact(&mut heard).unwrap();
         assert_eq!(&heard, b"hello");
+    }
+
+    #[test]
+    fn bytes_arrive_although_their_program_has_closed_the_port() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        let mut noticed = host(&link);
+        noticed.write_all(b"first").unwrap();
+        drop(noticed);
+        assert_eq!(heard_by(&link), b"first");
+        let mut unnoticed = File::options().write(true).open(&link.options.path).unwrap();
+        set_rate(&unnoticed, 9600);
+        unnoticed.write_all(b"second").unwrap();
+        drop(unnoticed);
+        assert_eq!(heard_by(&link), received(b"second", LineSettings::eight_n_one(9600), LINE));
+        assert_eq!(heard_by(&link), b"");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use serialport::{ClearBuffer, DataBits, SerialPort, StopBits, TTYPort};
 
 use super::{ByteLink, low_latency};
@@ -63,7 +64,7 @@ impl SerialLink {
 impl ByteLink for SerialLink {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.state();
-        let Some(port) = &mut state.port else { return Ok(0) };
+        let Some(port) = &mut state.port else { return Err(Errno::NODEV.into()) };
         match port.write(bytes) {
             Ok(sent) => Ok(sent),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(0),
@@ -210,7 +211,7 @@ mod tests {
             let _ = link.receive(&mut buffer, Duration::from_millis(10));
         }
         assert!(link.state().port.is_none());
-        assert_eq!(link.send(b"lost").unwrap(), 0);
+        assert!(link.send(b"lost").unwrap_err().to_string().starts_with("No such device"));
         let robot = adapter(folder.path());
         link.receive(&mut buffer, Duration::from_millis(10)).unwrap();
         assert_eq!(link.send(b"back").unwrap(), 4);

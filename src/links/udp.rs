@@ -419,6 +419,9 @@ impl UdpLink {
                 "; there is no route to it, see `ip route`"
             }
             Some(libc_code::EMSGSIZE) => "; the interface's MTU is too small",
+            Some(libc_code::ENODEV) => {
+                "; the network interface (`interface`) was removed: plug it in and restart Menura"
+            }
             Some(libc_code::ENETDOWN) => "; the network interface is down, see `ip link`",
             Some(libc_code::EINVAL) => {
                 "; the source address cannot reach it: 127.0.0.1 reaches only this host"

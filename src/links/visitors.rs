@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
+use rustix::io::Errno;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
@@ -29,27 +30,32 @@ pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 /// # Errors
 /// The port is unavailable; the error has the reason and the system's error kind.
 pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListener, SocketAddr)> {
-    let told = |error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::AddrInUse if address.ip().is_loopback() => {
-                ": another program has this port; use another address from 127.0.0.1 to \
-                 127.255.255.254, which all work without configuration"
-            }
-            io::ErrorKind::AddrInUse => ": another program has this port",
-            io::ErrorKind::AddrNotAvailable => ": no network interface has this address",
-            io::ErrorKind::PermissionDenied if address.port() < 1024 => {
-                ": ports below 1024 need `setcap cap_net_bind_service=+ep` on the program, `sysctl \
-                 net.ipv4.ip_unprivileged_port_start=0`, or a network of its own (`unshare -rn`)"
-            }
-            _ => "",
-        };
-        let text = format!("cannot serve {what} at {address}{hint}: {error}");
-        io::Error::new(error.kind(), text)
-    };
+    let told = |error: io::Error| told(&error, address, what);
     let listener = std::net::TcpListener::bind(address).map_err(told)?;
     listener.set_nonblocking(true).map_err(told)?;
     let address = listener.local_addr().map_err(told)?;
     Ok((listener, address))
+}
+
+/// Explains `error`, which happened when a server for the service `what` was opened at `address`.
+pub(super) fn told(error: &io::Error, address: SocketAddr, what: &str) -> io::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse if address.ip().is_loopback() => {
+            ": another program has this port; use another address from 127.0.0.1 to \
+             127.255.255.254, which all work without configuration"
+        }
+        io::ErrorKind::AddrInUse => ": another program has this port",
+        io::ErrorKind::AddrNotAvailable => ": no network interface has this address",
+        io::ErrorKind::PermissionDenied if address.port() < 1024 => {
+            ": ports below 1024 need `setcap cap_net_bind_service=+ep` on the program, `sysctl \
+             net.ipv4.ip_unprivileged_port_start=0`, or a network of its own (`unshare -rn`)"
+        }
+        _ if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
+            ": raise the hard limit of open files as root, for example with `ulimit -Hn 65536`"
+        }
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("cannot serve {what} at {address}{hint}: {error}"))
 }
 
 /// Address of a connected client, and whether its connection is permanent.

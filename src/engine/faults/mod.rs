@@ -16,7 +16,7 @@ use crate::config::profile::Interface;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
-use crate::config::rig::{DeviceId, Rig};
+use crate::config::rig::{ControlConfig, DeviceId, Rig};
 use crate::devices::{Output, Transmit};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
@@ -155,8 +155,8 @@ struct Lanes {
     /// Whether the device sends datagrams. If so, bytes to one host are answers of a control, and belong to the lane
     /// `commands`.
     sends_datagrams: bool,
-    /// Lane of answers to hosts of a control. Only the fault `link-down` affects them. It delays them until the link is
-    /// up again; if the link stays down, they are lost.
+    /// Lane of answers to hosts of a control. Only the fault `link-down` affects them. Answers by TCP are delayed until
+    /// the link is up again; if the link stays down, they are lost. Answers by UDP are lost.
     commands: Lane,
     /// Latest due time of a packet that a fault has delayed.
     delayed_until: SimTime,
@@ -288,10 +288,13 @@ impl WireFaults {
         let lanes = &mut self.devices[fault.device];
         let is_live = index >= rig.faults.len();
         if interface == Interface::Datagrams && *kind == WireFault::LinkDown {
-            // Bytes of a connection wait until the link is up again.
+            // No product has controls of both kinds.
+            let mut controls = device.controls.iter();
+            let is_udp = controls.any(|one| matches!(one, ControlConfig::Datagrams { .. }));
+            let carrier = if is_udp { Interface::Datagrams } else { Interface::Server };
             let name = format!("{}/{COMMANDS}", fault.name);
-            let held_up = Active::new(index, fault, kind, Interface::Server, &name);
-            lanes.commands.faults.push(Active { is_live, ..held_up });
+            let answers = Active::new(index, fault, kind, carrier, &name);
+            lanes.commands.faults.push(Active { is_live, ..answers });
         }
         for (place, lane) in lanes.ports.iter_mut().enumerate() {
             if fault.stream.is_some_and(|only| only != place) {

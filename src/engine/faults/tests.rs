@@ -28,10 +28,15 @@ link = { pty = "/tmp/menura-never-opened" }
 name = "scanner"
 profile = "sick-lms111"
 link = { tcp = "127.0.0.1:2111" }
+[[device]]
+name = "udp-commands"
+profile = "robosense-rs16"
+link = { udp = { to = "127.0.0.1:6699", difop_port = 7788 }, ucwp = "127.0.0.2:7788" }
 "#;
 const LIDAR: usize = 0;
 const GNSS: usize = 1;
 const SCANNER: usize = 2;
+const UDP_COMMANDS: usize = 3;
 
 fn rig(faults: &str) -> Rig {
     Rig::parse("rig.toml", &format!("{DEVICES}{faults}"), Path::new(""), &[], catalogue())
@@ -296,6 +301,9 @@ fn answers_to_commands_wait_for_the_link_and_have_no_other_fault() {
     let (left, rows) = passed(&one("lidar", "kind = \"link-down\""), LIDAR, answer());
     assert_eq!(left[0].due, SimTime(1_001_000));
     assert_eq!(rows[0].packet, Some((Stream::Commands, 0)));
+    let by_udp = one("udp-commands", "kind = \"link-down\"");
+    let (left, rows) = passed(&by_udp, UDP_COMMANDS, answer());
+    assert_eq!((left, rows[0].effect), (Vec::new(), Effect::Lost));
     let loss = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
     let (left, rows) = passed(&loss, LIDAR, answer());
     assert_eq!((left, rows.len()), (answer(), 0));

@@ -64,8 +64,8 @@ pub fn listen_to_line(
     }
 }
 
-/// Answers requests to a device's web interface until `over` is set. Refuses requests while the link is down or the
-/// event queue is full.
+/// Answers requests to a device's web interface until `over` is set. While the link is down, requests and answers wait.
+/// If the event queue is full, requests are refused.
 pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
@@ -76,16 +76,13 @@ pub fn listen_to_web(
 ) {
     let events = events.clone();
     let ask = move |request| {
-        let at = clock.now();
-        if faults.is_down(at) {
-            return None;
-        }
         let (reply, answer) = oneshot::channel();
-        let input =
-            HostInput { at, to: HostTarget::Device(device), payload: Payload::Request(request) };
+        let (at, to) = (clock.now(), HostTarget::Device(device));
+        let input = HostInput { at, to, payload: Payload::Request(request) };
         events.try_send(HostEvent { input, reply: Some(reply) }).ok().map(|()| answer)
     };
-    if let Err(error) = server.serve(Arc::new(ask), over) {
+    let is_down = move || faults.is_down(clock.now());
+    if let Err(error) = server.serve(Arc::new(ask), Arc::new(is_down), over) {
         tracing::warn!("the web interface at {} has ended: {error}", server.address());
     }
 }

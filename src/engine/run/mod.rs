@@ -5,7 +5,7 @@
 //!
 //! 1. [`scheduler`] advances devices, passes them host commands, and posts measurements to workers;
 //! 2. [`super::workers`] measure; [`super::work_queue`] chooses what they measure next;
-//! 3. [`send_queue`] keeps packets until they are due;
+//! 3. [`send_queue`] keeps packets until they are due, and [`delayed`] those that are due much later;
 //! 4. [`sender`] sends each packet when it is due ([`transmission`]). A second sender may stand by;
 //! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
 //!
@@ -16,6 +16,7 @@
 
 pub(crate) mod answers;
 mod card_time;
+mod delayed;
 mod fault_orders;
 mod lead;
 pub(crate) mod listeners;

@@ -8,14 +8,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::listeners::{LinkFaults, tell};
 use crate::config::rig::faults::WireFault;
@@ -42,8 +42,10 @@ const MOST_LATE: usize = 8 * 3600;
 const PIECE: usize = 4096;
 /// Longest silence of a caster before the client connects again.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Longest time to establish a connection, or to send data.
+/// Longest time to establish a connection to one address, or to send data.
 const CONNECTING: Duration = Duration::from_secs(3);
+/// Stack of the thread that connects, bytes; the system's resolver uses much of it.
+const CONNECTING_STACK: usize = 512 << 10;
 /// Pause after the first failed attempt; each further pause is twice as long, up to the second value.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
@@ -351,6 +353,28 @@ impl Client {
         }
     }
 
+    /// Connects to the caster. Another thread looks up its name, because a name server that does not answer must not
+    /// delay the end of the run.
+    fn connect(&self, over: &AtomicBool) -> Result<TcpStream, Ended> {
+        let (host, port) = (self.config.host.clone(), self.config.port);
+        let (done, connected) = bounded(1);
+        let thread = std::thread::Builder::new().name("ntrip connect".into());
+        thread.stack_size(CONNECTING_STACK).spawn(move || {
+            let stream = (host.as_str(), port).to_socket_addrs().and_then(connect_to_any);
+            let _ = done.send(stream);
+        })?;
+        loop {
+            match connected.recv_timeout(PATIENCE) {
+                Ok(stream) => return Ok(stream?),
+                Err(_) if over.load(Ordering::Relaxed) => return Err(Ended::Over),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::from(ErrorKind::NotConnected).into());
+                }
+            }
+        }
+    }
+
     /// Connects to the caster and passes on its bytes; returns why the connection ended.
     fn connection(
         &self,
@@ -375,9 +399,7 @@ impl Client {
         pass: &mut dyn FnMut(Vec<u8>),
     ) -> Result<std::convert::Infallible, Ended> {
         let NtripConfig { host, port, mount_point, login, gga_every_ns } = &self.config;
-        let none = || io::Error::new(ErrorKind::NotFound, "the host has no address");
-        let address = (host.as_str(), *port).to_socket_addrs()?.next().ok_or_else(none)?;
-        let mut stream = TcpStream::connect_timeout(&address, CONNECTING)?;
+        let mut stream = self.connect(over)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(CONNECTING))?;
         let request = Request {
@@ -458,6 +480,18 @@ impl Client {
             pass(fresh);
         }
     }
+}
+
+/// Connects to the first of `addresses` that accepts; the error is that of the last one.
+fn connect_to_any(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
+    let mut failed = io::Error::new(ErrorKind::NotFound, "the host has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, CONNECTING) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 /// Message about a caster's answer that is not a stream.
@@ -548,6 +582,20 @@ mod tests {
             assert!(exchange(port, ask, usize::MAX).starts_with(b"HTTP/1.1 404"));
             assert_eq!(exchange(port, "SOURCE x /BASE\r\n\r\n", usize::MAX), b"");
         });
+    }
+
+    #[test]
+    fn every_address_of_a_host_is_tried() {
+        let listener = std::net::TcpListener::bind((LOCAL, 0)).unwrap();
+        let open = listener.local_addr().unwrap();
+        // No program listens at port 1.
+        let closed: SocketAddr = format!("{LOCAL}:1").parse().unwrap();
+        let stream = connect_to_any([closed, open].into_iter()).unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), open);
+        let refused = connect_to_any([closed].into_iter()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        let error = connect_to_any(std::iter::empty()).unwrap_err();
+        assert_eq!(error.to_string(), "the host has no address");
     }
 
     #[test]

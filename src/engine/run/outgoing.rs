@@ -2,9 +2,11 @@
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::RealTimeRun;
 use super::answers::Carried;
+use super::delayed::DelayedQueue;
 use super::send_queue::SendQueueWriter;
 use super::tap::Tap;
 use crate::config::rig::DeviceId;
@@ -24,7 +26,7 @@ use crate::time::SimTime;
 /// Applies the rig's faults to the output of devices and adds the packets to the send queue.
 pub(super) struct Outgoing<'a> {
     run: &'a RealTimeRun<'a>,
-    packets: SendQueueWriter,
+    packets: DelayedQueue,
     faults: WireFaults,
     /// Device of each fault.
     owners: Vec<DeviceId>,
@@ -41,9 +43,10 @@ impl<'a> Outgoing<'a> {
         packets: SendQueueWriter,
         truth: Option<&'a TruthSender>,
     ) -> Self {
+        let ahead = Duration::from_nanos(run.rig.engine.render_ahead_ns);
         Self {
             run,
-            packets,
+            packets: DelayedQueue::new(packets, ahead),
             faults: WireFaults::new(run.rig),
             owners: run.rig.faults.iter().map(|fault| DeviceId(fault.device)).collect(),
             log: run.fault_log.lock().expect("no holder panics").take(),
@@ -51,6 +54,12 @@ impl<'a> Outgoing<'a> {
             latest_poses: vec![0; run.connections.len()],
             carried: Carried::new(run.rig),
         }
+    }
+
+    /// Adds packets that are due soon after `now` to the send queue. Call this before packets are taken, and at least
+    /// every few milliseconds.
+    pub(super) fn release(&mut self, now: SimTime) {
+        self.packets.release(now);
     }
 
     pub(super) fn take(&mut self, rendered: Rendered) {
@@ -172,7 +181,6 @@ impl<'a> Outgoing<'a> {
         {
             truth.tell(TruthEvent::Packet(event));
         }
-        // Fails only if the sender has stopped; the scheduler then stops too.
         self.packets.send(Packet { device, transmit, first_shown });
     }
 
@@ -195,7 +203,8 @@ impl<'a> Outgoing<'a> {
         false
     }
 
-    /// Queues the packets that faults still hold back, and completes the fault log of a run that ended at `end`.
+    /// Queues all packets that still wait or that faults hold back, and completes the fault log of a run that ended at
+    /// `end`.
     pub(super) fn finish(mut self, end: SimTime) {
         let mut held = Vec::new();
         self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
@@ -205,6 +214,7 @@ impl<'a> Outgoing<'a> {
         {
             self.run.log_failures.note("fault log", &error);
         }
+        self.packets.finish();
     }
 }
 

@@ -40,6 +40,7 @@ impl RealTimeRun<'_> {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let horizon = (now + ahead).min(end);
+            outgoing.release(now);
             orders.end_what_is_due(&mut renderer, &mut outgoing);
             let mut out = |rendered| outgoing.take(rendered);
             let mut order = None;

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
@@ -17,12 +19,15 @@ const REST: Duration = Duration::from_millis(1);
 /// Creates a send queue for `capacity` packets. Returns its input, for one thread, and the queue itself.
 pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter, SendQueue) {
     let (producer, incoming) = RingBuffer::new(capacity);
-    (SendQueueWriter { producer, clock }, SendQueue::new(incoming, capacity))
+    let queue = SendQueue::new(incoming, capacity);
+    (SendQueueWriter { producer, taken: Arc::clone(&queue.taken), clock }, queue)
 }
 
 /// Input of the send queue.
 pub struct SendQueueWriter {
     producer: Producer<Ready>,
+    /// See [`SendQueue::taken`].
+    taken: Arc<AtomicUsize>,
     clock: MonotonicClock,
 }
 
@@ -44,6 +49,14 @@ impl SendQueueWriter {
             }
             self.clock.rest(REST);
         }
+    }
+
+    /// Whether more than a quarter of the queue is free. Packets that can also be added later leave this quarter to
+    /// others.
+    pub fn has_room(&self) -> bool {
+        let capacity = self.producer.buffer().capacity();
+        let added = capacity - self.producer.slots();
+        4 * (added + self.taken.load(Ordering::Relaxed)) < 3 * capacity
     }
 }
 
@@ -73,6 +86,8 @@ pub struct SendQueue {
     /// Next packet to send. It is outside the heap, so that the search happens after sending and not at the due time.
     first: Option<Scheduled>,
     waiting: BinaryHeap<Reverse<Scheduled>>,
+    /// Length of `waiting`, for the input.
+    taken: Arc<AtomicUsize>,
     capacity: usize,
     order: u64,
 }
@@ -81,7 +96,7 @@ impl SendQueue {
     fn new(incoming: Consumer<Ready>, capacity: usize) -> Self {
         // One place more, for the rest of a serial transmission that is put back into a full queue.
         let waiting = BinaryHeap::with_capacity(capacity + 1);
-        Self { incoming, first: None, waiting, capacity, order: 0 }
+        Self { incoming, first: None, waiting, taken: Arc::default(), capacity, order: 0 }
     }
 
     /// Takes new packets from the input while there is room; `act` returns the time of sending of a packet. Returns
@@ -89,7 +104,12 @@ impl SendQueue {
     pub fn take(&mut self, act: impl Fn(&Packet) -> SimTime) -> bool {
         // Checked first: packets that were added before the input was dropped must still be taken.
         let is_open = !self.incoming.is_abandoned();
-        while self.waiting.len() < self.capacity {
+        loop {
+            // Stored for each packet, so that the input misses at most one packet.
+            self.taken.store(self.waiting.len(), Ordering::Relaxed);
+            if self.waiting.len() >= self.capacity {
+                return true;
+            }
             let Ok(Ready { packet, at: ready }) = self.incoming.pop() else { return is_open };
             self.order += 1;
             let (act, due, order) = (act(&packet), packet.transmit.due, self.order);
@@ -97,7 +117,6 @@ impl SendQueue {
                 Scheduled { act, due, order, ready, packet, piece: None, prepared: None };
             self.waiting.push(Reverse(scheduled));
         }
-        true
     }
 
     /// Puts the rest of a packet back into the queue.

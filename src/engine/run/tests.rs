@@ -19,6 +19,8 @@ use crate::wire::port::Peer;
 struct Product {
     ready: VecDeque<Transmit>,
     next_datagram_ns: u64,
+    /// Number of datagrams of the first port that are sent first and are due after an hour.
+    delayed: usize,
 }
 
 impl Product {
@@ -50,6 +52,10 @@ impl Device for Product {
     }
 
     fn advance(&mut self, now: SimTime) {
+        for _ in 0..std::mem::take(&mut self.delayed) {
+            let output = Output::Datagram { port: PortIndex::DATA, bytes: vec![7; 3] };
+            self.ready.push_back(Transmit::new(SimTime(3_600_000_000_000), output));
+        }
         while self.next_datagram_ns <= now.0 {
             let due = SimTime(self.next_datagram_ns);
             let output = Output::Datagram { port: PortIndex(1), bytes: vec![7; 3] };
@@ -81,8 +87,8 @@ fn converse(address: SocketAddr, text: &str, expected: &str) {
     }
 }
 
-#[test]
-fn all_controls_of_a_product_that_sends_datagrams_are_heard_and_answered() {
+/// A robot, and a rig with a device that sends it the datagrams of its second port.
+fn robot_and_rig() -> (UdpSocket, Rig) {
     let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
     robot.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let port = robot.local_addr().unwrap().port();
@@ -91,7 +97,35 @@ fn all_controls_of_a_product_that_sends_datagrams_are_heard_and_answered() {
          name = \"product\"\nprofile = \"velodyne-vlp16-3.0\"\n\
          link = {{ udp = {{ to = \"127.0.0.1:9\", position_port = {port} }} }}\n"
     );
-    let mut rig = Rig::parse("rig.toml", &text, Path::new(""), &[], catalogue()).unwrap();
+    (robot, Rig::parse("rig.toml", &text, Path::new(""), &[], catalogue()).unwrap())
+}
+
+fn built(product: Product) -> Vec<Built> {
+    let sensor = Arc::new(ImuSensor::of_motion_alone());
+    vec![Built { device: Box::new(product), sensor }]
+}
+
+#[test]
+fn packets_that_are_due_much_later_do_not_delay_others() {
+    let (robot, mut rig) = robot_and_rig();
+    // A device with controls keeps its packets itself until they are due.
+    rig.devices[0].controls = Vec::new();
+    let world = LiveWorld::load(&rig).unwrap();
+    let run = RealTimeRun::new(&rig, &world).unwrap();
+    let devices = built(Product { delayed: 5 * SEND_QUEUE, ..Product::default() });
+    let stop = AtomicBool::new(false);
+    let heard = std::thread::scope(|scope| {
+        scope.spawn(|| run.run_devices(devices, None, &stop, |_| ()));
+        let heard = (0..50).take_while(|_| robot.recv(&mut [0; 16]).is_ok()).count();
+        stop.store(true, Ordering::Relaxed);
+        heard
+    });
+    assert_eq!(heard, 50);
+}
+
+#[test]
+fn all_controls_of_a_product_that_sends_datagrams_are_heard_and_answered() {
+    let (robot, mut rig) = robot_and_rig();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     rig.devices[0].controls = vec![
         ControlConfig::Web(any),
@@ -106,8 +140,7 @@ fn all_controls_of_a_product_that_sends_datagrams_are_heard_and_answered() {
         panic!("other controls");
     };
     let address = |server: &TcpServer| server.addresses().next().unwrap();
-    let sensor = Arc::new(ImuSensor::of_motion_alone());
-    let devices = vec![Built { device: Box::new(Product::default()), sensor }];
+    let devices = built(Product::default());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| run.run_devices(devices, None, &stop, |_| ()));

@@ -312,4 +312,6 @@ fn send_errors_are_explained() {
     let error = link.send(&[0; 70_000]).unwrap_err();
     assert!(link.explain(&error).starts_with("cannot send to 127.0.0.1:9: "));
     assert!(link.explain(&error).contains("MTU"), "{}", link.explain(&error));
+    let text = link.explain(&io::Error::from_raw_os_error(libc_code::ENODEV));
+    assert!(text.ends_with("plug it in and restart Menura"), "{text}");
 }
