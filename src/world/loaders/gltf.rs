@@ -20,6 +20,7 @@
 //! first: short headers, positions and images without data, empty or overlong accessors, and nodes that do not form a
 //! tree.
 
+mod accessors;
 mod finish;
 mod images;
 
@@ -27,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ::gltf::accessor::{DataType, Dimensions, Iter, sparse::IndexType};
+use ::gltf::accessor::{DataType, Dimensions};
 use ::gltf::json::validation::Checked;
 use ::gltf::material::AlphaMode;
 use ::gltf::mesh::Mode;
@@ -37,6 +38,7 @@ use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
+use self::accessors::{out_of_buffer, wrong_accessor};
 use super::MAX_STORED;
 use super::assemble::{self, Assembly};
 use super::error::{Fault, Place, Problem, SceneError, clipped};
@@ -424,14 +426,6 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn positions(&self, accessor: Accessor<'a>) -> Result<Vec<[f32; 3]>, Problem> {
-        if (accessor.data_type(), accessor.dimensions()) != (DataType::F32, Dimensions::Vec3) {
-            return Err(wrong_accessor(&accessor, "three floats for positions"));
-        }
-        self.check(&accessor)?;
-        self.items(accessor)
-    }
-
     /// Converts texture coordinates to those of a [`Mesh`], in which v points up.
     fn texture_coordinates(
         &self,
@@ -495,77 +489,6 @@ impl<'a> Loader<'a> {
             None => (colours.iter().sum::<DVec3>(), colours.len()),
         };
         Ok((sum / count as f64).as_vec3().to_array())
-    }
-
-    fn indices(&self, accessor: Accessor<'a>, vertices: usize) -> Result<Vec<u32>, Problem> {
-        let wrong = wrong_accessor(&accessor, "unsigned integers for indices");
-        if accessor.dimensions() != Dimensions::Scalar {
-            return Err(wrong);
-        }
-        self.check(&accessor)?;
-        let indices: Vec<u32> = match accessor.data_type() {
-            DataType::U8 => self.items::<u8>(accessor)?.into_iter().map(u32::from).collect(),
-            DataType::U16 => self.items::<u16>(accessor)?.into_iter().map(u32::from).collect(),
-            DataType::U32 => self.items(accessor)?,
-            _ => return Err(wrong),
-        };
-        match indices.iter().find(|&&index| index as usize >= vertices) {
-            None => Ok(indices),
-            Some(&index) => Err(Problem::IndexOutOfRange {
-                what: "vertex",
-                index: i64::from(index),
-                available: vertices,
-                first: 0,
-            }),
-        }
-    }
-
-    /// The items of an accessor that has been [checked](Self::check).
-    fn items<T: ::gltf::accessor::Item>(&self, accessor: Accessor<'a>) -> Result<Vec<T>, Problem> {
-        let index = accessor.index();
-        let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(|data| &data[..]);
-        let items = Iter::new(accessor, data).ok_or_else(|| out_of_buffer(index))?;
-        Ok(items.collect())
-    }
-
-    /// Checks that all data of an accessor lies within its buffers.
-    fn check(&self, accessor: &Accessor) -> Result<(), Problem> {
-        let outside = || out_of_buffer(accessor.index());
-        let view = accessor.view().ok_or_else(|| {
-            Problem::Unsupported(format!("accessor {} without a buffer view", accessor.index()))
-        })?;
-        let size = accessor.size();
-        self.check_run(&view, accessor.offset(), accessor.count(), size).ok_or_else(outside)?;
-        if let Some(sparse) = accessor.sparse() {
-            let (indices, values) = (sparse.indices(), sparse.values());
-            let index_size = match indices.index_type() {
-                IndexType::U8 => 1,
-                IndexType::U16 => 2,
-                IndexType::U32 => 4,
-            };
-            let count = sparse.count();
-            self.check_run(&indices.view(), indices.offset(), count, index_size)
-                .and_then(|()| self.check_run(&values.view(), values.offset(), count, size))
-                .ok_or_else(outside)?;
-        }
-        Ok(())
-    }
-
-    /// Checks that `count` items of `size` bytes lie within `view`, and `view` within its buffer.
-    fn check_run(
-        &self,
-        view: &::gltf::buffer::View,
-        offset: usize,
-        count: usize,
-        size: usize,
-    ) -> Option<()> {
-        let stride = view.stride().unwrap_or(size);
-        let end = stride.checked_mul(count.checked_sub(1)?)?.checked_add(size)?;
-        let view_end = view.offset().checked_add(view.length())?;
-        let buffer = self.buffers.get(view.buffer().index())?;
-        let fits =
-            stride >= size && offset.checked_add(end)? <= view.length() && view_end <= buffer.len();
-        fits.then_some(())
     }
 
     fn look(&mut self, material: &Material<'a>, vertex_colour: Rgb) -> Look {
@@ -748,15 +671,6 @@ fn laying(info: &::gltf::texture::Info) -> TextureUse {
         columns: [[su * cos, -su * sin], [sv * sin, sv * cos]],
         offset: transform.offset(),
     }
-}
-
-fn wrong_accessor(accessor: &Accessor, expected: &str) -> Problem {
-    let got = format!("accessor {} of {:?}", accessor.index(), accessor.data_type());
-    Problem::wrong(expected, format!("{got} {:?}, {}", accessor.dimensions(), accessor.count()))
-}
-
-fn out_of_buffer(accessor: usize) -> Problem {
-    Problem::Syntax(format!("accessor {accessor} is empty or reaches beyond its buffer"))
 }
 
 #[cfg(test)]
