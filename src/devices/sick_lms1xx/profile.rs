@@ -243,6 +243,10 @@ keys! {
         pub outputs: u8, Limit::new(0..=6, "", "LIDoutputstate: six outputs");
         /// Changes that each output has counted at the start of the run, in LIDoutputstate.
         pub output_changes: u32, four_bytes();
+        /// Time since power-on at which the inputs were read, microseconds, in LIDinputstate. Inputs never change.
+        pub inputs_read_us: u32, four_bytes();
+        /// Time of the clock at which the inputs were read, microseconds since 1970, in LIDinputstate.
+        pub inputs_read_clock_us: u32, four_bytes();
         /// The hash of the password of level 2.
         pub maintenance_hash: u32, four_bytes();
         /// The hash of the password of level 3.

@@ -150,23 +150,29 @@ impl Clocks {
 
     /// Time of the clock at `at`.
     pub fn time(&self, at: SimTime) -> ClockTime {
-        let civil = match (self.set, self.clock) {
-            (Some(set), _) => set.civil(at),
-            (None, ScannerClock::Utc) => self.epoch.civil(at),
-            (None, ScannerClock::SincePowerOn) => {
-                let since = SimTime(self.since_power_on_ns(at));
-                Epoch::new(jiff::Timestamp::UNIX_EPOCH).civil(since)
-            }
-        };
-        ClockTime {
-            year: civil.year() as u16,
-            month: civil.month() as u8,
-            day: civil.day() as u8,
-            hour: civil.hour() as u8,
-            minute: civil.minute() as u8,
-            second: civil.second() as u8,
-            microsecond: (civil.subsec_nanosecond() / 1000) as u32,
+        match (self.set, self.clock) {
+            (Some(set), _) => clock_time(set, at),
+            (None, ScannerClock::Utc) => clock_time(self.epoch, at),
+            (None, ScannerClock::SincePowerOn) => since_1970(SimTime(self.since_power_on_ns(at))),
         }
+    }
+}
+
+/// Time of a clock that started at 1970-01-01 00:00:00, after `since`.
+pub(super) fn since_1970(since: SimTime) -> ClockTime {
+    clock_time(Epoch::new(jiff::Timestamp::UNIX_EPOCH), since)
+}
+
+fn clock_time(epoch: Epoch, at: SimTime) -> ClockTime {
+    let civil = epoch.civil(at);
+    ClockTime {
+        year: civil.year() as u16,
+        month: civil.month() as u8,
+        day: civil.day() as u8,
+        hour: civil.hour() as u8,
+        minute: civil.minute() as u8,
+        second: civil.second() as u8,
+        microsecond: (civil.subsec_nanosecond() / 1000) as u32,
     }
 }
 

@@ -3,7 +3,7 @@
 //! A host that subscribes gets the present state at once, as in a log of an LMS511, and then every change.
 
 use super::SickLms1xx;
-use super::scans::Clocks;
+use super::scans::{Clocks, since_1970};
 use crate::Output;
 use crate::sick_lms1xx::profile::Protocol;
 use crate::time::SimTime;
@@ -17,10 +17,6 @@ pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
 const EXTERNAL: usize = 8;
 /// State of an output that does not exist.
 const ABSENT: u8 = 2;
-/// Time since power-on and time of the clock at which the inputs were read, of a recorded LMS511. Inputs never change.
-const INPUTS_READ_US: u32 = 2_716_717;
-const INPUTS_READ: ClockTime =
-    ClockTime { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 2, microsecond: 498_000 };
 
 /// Digital outputs.
 #[derive(Clone, Debug)]
@@ -87,15 +83,17 @@ fn time_values(time: &ClockTime) -> Vec<Value> {
 impl SickLms1xx {
     /// Values of an event, or of the variable with the same name; `None` for an unknown name.
     pub(super) fn state_of(&self, event: &str) -> Option<Vec<Value>> {
-        let version = self.profile.protocol.telegram_version;
+        let Protocol { telegram_version: version, inputs_read_us, inputs_read_clock_us, .. } =
+            self.profile.protocol;
         Some(match event {
             // No evaluation field is configured.
             "LFErec" => vec![Value::U16(0)],
             "LIDoutputstate" => self.outputs.values(version, &self.clocks),
             "LIDinputstate" => {
                 let inputs = [const { Value::U8(0) }; 4];
-                let head = [Value::U16(version), Value::U32(INPUTS_READ_US)].into_iter();
-                head.chain(inputs).chain(time_values(&INPUTS_READ)).collect()
+                let head = [Value::U16(version), Value::U32(inputs_read_us)].into_iter();
+                let read = since_1970(SimTime(1000 * u64::from(inputs_read_clock_us)));
+                head.chain(inputs).chain(time_values(&read)).collect()
             }
             _ => return None,
         })
