@@ -46,7 +46,7 @@ impl<'world> Actuators<'world> {
     }
 
     /// Whether commands can move the robot or its joints.
-    pub fn move_anything(&self) -> bool {
+    pub fn can_move_anything(&self) -> bool {
         self.driven.is_some() || self.world.joints.known_until() != SimTime(u64::MAX)
     }
 

@@ -378,7 +378,7 @@ impl<'scope> Renderer<'scope> {
     /// Moves a driven robot as far as no later command can change its motion; returns the time up to which the motion
     /// is known.
     fn move_robot(&mut self) -> SimTime {
-        if !self.wires.actuators.move_anything() {
+        if !self.wires.actuators.can_move_anything() {
             return SimTime(u64::MAX);
         }
         let slowest = self.slowest();

@@ -51,9 +51,8 @@ impl Meter {
     }
 }
 
-/// Runs `work`; returns its result and its duration in nanoseconds. Reading the processor time of a thread takes longer
-/// than many a packet, so that only the duration of such short work is measured; it serves to split the processor time of
-/// the whole thread among the devices.
+/// Runs `work`; returns its result and its duration in nanoseconds. For work that takes less time than reading the
+/// thread's processor time. The durations split the processor time of the whole thread among the devices.
 pub(super) fn timed_briefly<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let watch = Stopwatch::start();
     let given = work();
